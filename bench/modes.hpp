@@ -1,0 +1,37 @@
+#pragma once
+
+#include "prepared.hpp"
+
+#include <refrain/device.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace refrain::bench {
+
+/// One way to run a workload on the current device.
+struct Mode {
+  std::string name;
+  std::string summary;
+  std::function<Prepared(const Workload&, Device, const Effort&)> prepare;
+};
+
+/// Refrain's own modes: every workload has them on every device.
+const std::vector<Mode>& modes();
+
+/// A workload's step without Refrain, written by hand, where there is one.
+struct Baseline {
+  std::string workload;
+  DeviceKind kind;
+  Mode mode;
+};
+
+/// All of them, CUDA's included if the binary was built with it.
+const std::vector<Baseline>& baselines();
+
+std::vector<Baseline> host_baselines();
+std::vector<Baseline> cuda_baselines();  ///< raw/, or none in a binary without CUDA
+std::string cuda_versions();             ///< "runtime 13.0, driver 13.0"; empty without CUDA
+
+}  // namespace refrain::bench

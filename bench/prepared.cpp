@@ -1,0 +1,81 @@
+#include "prepared.hpp"
+
+#include <refrain/random.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace refrain::bench {
+namespace {
+
+template <class T>
+Bytes bytes_as(const Array& array) {
+  const std::vector<T> values = array.to_vector<T>();
+  Bytes bytes(values.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+Bytes bytes_of(const Array& array) {
+  switch (array.dtype()) {
+    case DType::bool_: {
+      const std::vector<bool> values = array.to_vector<bool>();
+      Bytes bytes(values.size());
+      std::transform(values.begin(), values.end(), bytes.begin(),
+                     [](bool value) { return std::byte{value}; });
+      return bytes;
+    }
+    case DType::int32:
+      return bytes_as<std::int32_t>(array);
+    case DType::int64:
+      return bytes_as<std::int64_t>(array);
+    case DType::float32:
+      return bytes_as<float>(array);
+    case DType::float64:
+      return bytes_as<double>(array);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Bytes> bytes_of(const std::vector<Array>& arrays) {
+  std::vector<Bytes> all;
+  for (const Array& array : arrays) all.push_back(bytes_of(array));
+  return all;
+}
+
+std::vector<std::vector<Bytes>> eager_reference(const Step& step, int steps) {
+  manual_seed(0);
+  std::vector<std::vector<Bytes>> results;
+  for (int i = 0; i < steps; ++i) results.push_back(bytes_of(step()));
+  return results;
+}
+
+std::string difference(const std::vector<Bytes>& expected, const std::vector<Bytes>& found) {
+  if (expected.size() != found.size()) {
+    return std::to_string(found.size()) + " results where eager has " + std::to_string(expected.size());
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto [a, b] =
+        std::mismatch(expected[i].begin(), expected[i].end(), found[i].begin(), found[i].end());
+    if (a != expected[i].end() || b != found[i].end()) {
+      return "result " + std::to_string(i) + " differs from eager at byte " +
+             std::to_string(a - expected[i].begin());
+    }
+  }
+  return {};
+}
+
+std::string count_difference(const Workload& workload, int nodes, int edges) {
+  if (nodes == workload.commands && edges == workload.edges) return {};
+  return std::to_string(nodes) + " nodes and " + std::to_string(edges) + " edges where the program has " +
+         std::to_string(workload.commands) + " and " + std::to_string(workload.edges);
+}
+
+void note(Prepared& prepared, std::string failure) {
+  prepared.verified = prepared.verified.value_or(true) && failure.empty();
+  if (prepared.failure.empty()) prepared.failure = std::move(failure);
+}
+
+}  // namespace refrain::bench

@@ -1,0 +1,125 @@
+#include "raw/program.hpp"
+
+#include "raw/edges.hpp"
+
+#include <utility>
+
+namespace refrain::bench {
+namespace {
+
+std::vector<Bytes> bytes_of(const RawProgram& program) {
+  std::vector<Bytes> all;
+  for (const RawResult& result : program.results) {
+    Bytes bytes(result.bytes);
+    check(cudaMemcpy(bytes.data(), result.address, result.bytes, cudaMemcpyDeviceToHost));
+    all.push_back(std::move(bytes));
+  }
+  return all;
+}
+
+/// Runs a fresh program once and compares it with the workload's own eager step.
+void verify(Prepared& prepared, const Workload& workload, const RawProgram& program, cudaStream_t stream) {
+  program.step(stream);
+  check(cudaDeviceSynchronize());
+  note(prepared, difference(eager_reference(workload.prepare(), 1).front(), bytes_of(program)));
+}
+
+Prepared prepare_streams(const Workload& workload, Device device, const MakeRawProgram& make) {
+  check(cudaSetDevice(device.index));
+  const RawProgram program = make(device.index);
+  const StreamHandle stream = make_stream();
+  Prepared prepared;
+  prepared.work = {[program, stream] { program.step(stream.get()); }, [] { check(cudaDeviceSynchronize()); }};
+  verify(prepared, workload, program, stream.get());
+  return prepared;
+}
+
+struct CapturedGraph {
+  GraphHandle graph;
+  GraphExecHandle exec;
+};
+
+CapturedGraph capture_step(const RawProgram& program, cudaStream_t stream, GraphCosts& costs) {
+  Stopwatch watch;
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  program.step(stream);
+  check(cudaStreamEndCapture(stream, &graph));
+  costs.record_us = watch.lap();
+
+  cudaGraphExec_t exec = nullptr;
+  check(cudaGraphInstantiate(&exec, graph, 0));
+  check(cudaGraphUpload(exec, stream));
+  costs.instantiate_us = watch.lap();
+
+  check(cudaGraphLaunch(exec, stream));
+  check(cudaStreamSynchronize(stream));
+  costs.first_replay_us = watch.lap();
+  return {{graph, [](cudaGraph_t owned) { cudaGraphDestroy(owned); }},
+          {exec, [](cudaGraphExec_t owned) { cudaGraphExecDestroy(owned); }}};
+}
+
+Prepared prepare_replay(const Workload& workload, Device device, const Effort& effort,
+                        const MakeRawProgram& make) {
+  check(cudaSetDevice(device.index));
+  const RawProgram program = make(device.index);
+  const StreamHandle stream = make_stream();
+  Prepared prepared;
+  verify(prepared, workload, program, stream.get());
+
+  CapturedGraph captured;
+  prepared.costs = measure_costs(
+      [&] {
+        GraphCosts costs;
+        captured = capture_step(program, stream.get(), costs);
+        return costs;
+      },
+      effort);
+  prepared.nodes = node_count(captured.graph.get());
+  prepared.edges = reduced_edge_count(captured.graph.get());
+  note(prepared, count_difference(workload, *prepared.nodes, *prepared.edges));
+  prepared.work = {[program, captured, stream] { check(cudaGraphLaunch(captured.exec.get(), stream.get())); },
+                   [stream] { check(cudaStreamSynchronize(stream.get())); }};
+  return prepared;
+}
+
+}  // namespace
+
+Baseline raw_graph(std::string workload, MakeRawProgram make) {
+  return {std::move(workload),
+          DeviceKind::cuda,
+          {"raw", "replay of the same graph, captured in plain CUDA",
+           [make = std::move(make)](const Workload& of, Device device, const Effort& effort) {
+             return prepare_replay(of, device, effort, make);
+           }}};
+}
+
+Baseline raw_eager(std::string workload, std::string mode, std::string summary, MakeRawProgram make) {
+  return {std::move(workload),
+          DeviceKind::cuda,
+          {std::move(mode), std::move(summary),
+           [make = std::move(make)](const Workload& of, Device device, const Effort&) {
+             return prepare_streams(of, device, make);
+           }}};
+}
+
+std::vector<Baseline> cuda_baselines() {
+  std::vector<Baseline> all;
+  for (const auto& family : {raw_seeds(), raw_empties(), raw_elementwise()}) {
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  return all;
+}
+
+std::string cuda_versions() {
+  const auto text = [](int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  };
+  int runtime = 0;
+  int driver = 0;
+  check(cudaRuntimeGetVersion(&runtime));
+  check(cudaDriverGetVersion(&driver));
+  return "runtime " + text(runtime) + ", driver " + (driver == 0 ? "none" : text(driver));
+}
+
+}  // namespace refrain::bench

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "modes.hpp"
+#include "raw/handles.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace refrain::bench {
+
+/// Device memory that holds a result after a step.
+struct RawResult {
+  const void* address;
+  std::size_t bytes;
+};
+
+/// One step of a workload in plain CUDA. `step` issues on the stream given and forks from and joins to it
+/// what it has on other streams, so that it can be captured.
+struct RawProgram {
+  std::function<void(cudaStream_t main)> step;
+  std::vector<RawResult> results;  ///< bit for bit those of the workload's first eager step from seed 0
+};
+
+using MakeRawProgram = std::function<RawProgram(int device)>;
+
+/// Replays of the captured step.
+Baseline raw_graph(std::string workload, MakeRawProgram make);
+/// The step on plain streams.
+Baseline raw_eager(std::string workload, std::string mode, std::string summary, MakeRawProgram make);
+
+// One family a file.
+std::vector<Baseline> raw_seeds();
+std::vector<Baseline> raw_empties();
+std::vector<Baseline> raw_elementwise();
+
+}  // namespace refrain::bench

@@ -1,0 +1,16 @@
+#include "workload.hpp"
+
+namespace refrain::bench {
+
+const std::vector<Workload>& workloads() {
+  static const std::vector<Workload> all = [] {
+    std::vector<Workload> list;
+    for (const auto& family : {seed_workloads(), empty_workloads(), elementwise_workloads()}) {
+      list.insert(list.end(), family.begin(), family.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace refrain::bench

@@ -1,0 +1,202 @@
+#pragma once
+
+#include <refrain/device.hpp>
+#include <refrain/dtype.hpp>
+#include <refrain/error.hpp>
+#include <refrain/shape.hpp>
+#include <refrain/source_location.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace refrain {
+
+namespace runtime {
+class Buffer;
+}
+
+/// A plain number with its dtype, as operand of an op. Weak: it never widens an array's dtype within a kind.
+struct Scalar {
+  DType dtype = DType::float64;
+  union {
+    std::int64_t i = 0;
+    double f;
+  };
+
+  constexpr Scalar() = default;
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  constexpr Scalar(T value) noexcept {  // NOLINT(google-explicit-constructor)
+    if constexpr (std::is_same_v<T, bool>) {
+      dtype = DType::bool_, i = value;
+    } else if constexpr (std::is_integral_v<T>) {
+      dtype = DType::int64, i = static_cast<std::int64_t>(value);
+    } else {
+      dtype = DType::float64, f = static_cast<double>(value);
+    }
+  }
+};
+
+class Operand;
+
+/// A dense n-dimensional array on one device. A handle: copies name the same elements, so an in-place op is seen
+/// through all of them; `a = b` only rebinds the name. Ops are issued on the current stream of the array's device,
+/// return before they have run, and are recorded while a capture is open. Arrays made while recording have no values
+/// before the first replay.
+class Array {
+ public:
+  /// No array; any use but assignment and destruction throws Errc::invalid_value.
+  Array() noexcept = default;
+  Array(const Array& other) noexcept;
+  Array(Array&& other) noexcept;
+  Array& operator=(const Array& other) noexcept;
+  Array& operator=(Array&& other) noexcept;
+  ~Array();
+
+  bool defined() const noexcept { return buffer_ != nullptr; }
+  /// @throws Error(Errc::invalid_value) on an array that is empty or was moved from; as all below
+  const Shape& shape(SourceLocation where = SourceLocation::current()) const;
+  int ndim(SourceLocation where = SourceLocation::current()) const { return shape(where).ndim(); }
+  std::int64_t size(SourceLocation where = SourceLocation::current()) const { return shape(where).size(); }
+  std::int64_t size_bytes(SourceLocation where = SourceLocation::current()) const;
+  DType dtype(SourceLocation where = SourceLocation::current()) const;
+  Device device(SourceLocation where = SourceLocation::current()) const;
+
+  /// The elements in row-major order. Waits for the last writer on whatever stream.
+  /// @throws Error(Errc::invalid_value) when T is not the dtype's type; capture_unsupported while recording;
+  ///         illegal_state when the array belongs to a graph that was never replayed
+  template <class T>
+  std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const;
+
+  /// The only element, converted to T.
+  /// @throws Error(Errc::invalid_value) when there is not exactly one; else as to_vector
+  template <class T>
+  T item(SourceLocation where = SourceLocation::current()) const;
+
+  /// Overwrites the elements, broadcasting the source; the dtype stays this array's.
+  /// @throws Error(Errc::invalid_value) when the shapes do not fit or the dtype would be narrowed
+  void assign(const Operand& source);
+
+  Array& operator+=(const Operand& right);
+  Array& operator-=(const Operand& right);
+  Array& operator*=(const Operand& right);
+  Array& operator/=(const Operand& right);
+
+  friend Array operator+(const Operand& left, const Operand& right);
+  friend Array operator-(const Operand& left, const Operand& right);
+  friend Array operator*(const Operand& left, const Operand& right);
+  /// True division: integers give float32.
+  friend Array operator/(const Operand& left, const Operand& right);
+  friend Array operator-(const Operand& operand);
+
+  /// The elements with another dtype: floats to integers truncate and saturate, NaN gives 0, anything but zero is true.
+  Array cast(DType dtype, SourceLocation where = SourceLocation::current()) const;
+
+  runtime::Buffer* buffer() const noexcept { return buffer_; }
+
+ private:
+  friend struct ArrayAccess;
+
+  void read_bytes(void* target, DType as, SourceLocation where) const;
+
+  runtime::Buffer* buffer_ = nullptr;
+  Shape shape_;
+  DType dtype_ = DType::float32;
+};
+
+/// An operand of an op: an array or a scalar, and the place in the program that names it. Made implicitly.
+class Operand {
+ public:
+  Operand(const Array& array, SourceLocation where = SourceLocation::current()) noexcept  // NOLINT
+      : array_(&array), where_(where) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T value, SourceLocation where = SourceLocation::current()) noexcept  // NOLINT
+      : scalar_(value), where_(where) {}
+
+  const Array* array() const noexcept { return array_; }
+  const Scalar& scalar() const noexcept { return scalar_; }
+  SourceLocation where() const noexcept { return where_; }
+
+ private:
+  const Array* array_ = nullptr;
+  Scalar scalar_;
+  SourceLocation where_;
+};
+
+/// Prints values, shape and dtype, e.g. `array([10, 20, 30], dtype=int64, device=host:0)`; of large arrays only the
+/// edges are read. Waits for the last writer.
+std::ostream& operator<<(std::ostream& out, const Array& array);
+
+/// Options of the functions that make arrays. Unset: float32 and the current device.
+struct ArrayOptions {
+  std::optional<DType> dtype = std::nullopt;
+  std::optional<Device> device = std::nullopt;
+};
+
+/// An array of rank 1 with these values: integers become int64, floating-point numbers float32, as in PyTorch.
+Array array(std::initializer_list<bool> values, ArrayOptions options = {},
+            SourceLocation where = SourceLocation::current());
+Array array(std::initializer_list<int> values, ArrayOptions options = {},
+            SourceLocation where = SourceLocation::current());
+Array array(std::initializer_list<std::int64_t> values, ArrayOptions options = {},
+            SourceLocation where = SourceLocation::current());
+Array array(std::initializer_list<float> values, ArrayOptions options = {},
+            SourceLocation where = SourceLocation::current());
+Array array(std::initializer_list<double> values, ArrayOptions options = {},
+            SourceLocation where = SourceLocation::current());
+
+Array zeros(Shape shape, ArrayOptions options = {}, SourceLocation where = SourceLocation::current());
+Array ones(Shape shape, ArrayOptions options = {}, SourceLocation where = SourceLocation::current());
+Array full(Shape shape, Scalar value, ArrayOptions options = {}, SourceLocation where = SourceLocation::current());
+/// Values are undefined until written.
+Array empty(Shape shape, ArrayOptions options = {}, SourceLocation where = SourceLocation::current());
+
+/// Copies `bytes` of host memory, row-major elements of `dtype`; the memory may be reused at once.
+Array from_host_bytes(std::span<const std::byte> bytes, Shape shape, DType dtype, std::optional<Device> device,
+                      SourceLocation where);
+
+/// Copies host elements into a new array; `values` may be reused at once. The dtype is T's.
+/// @throws Error(Errc::invalid_value) when the shape does not hold exactly `values.size()` elements
+template <class T>
+Array from_host(std::span<const T> values, Shape shape, std::optional<Device> device = std::nullopt,
+                SourceLocation where = SourceLocation::current()) {
+  return from_host_bytes(std::as_bytes(values), shape, dtype_of<T>(), device, where);
+}
+template <class T>
+Array from_host(const std::vector<T>& values, Shape shape, std::optional<Device> device = std::nullopt,
+                SourceLocation where = SourceLocation::current()) {
+  static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no contiguous elements; use an array of bool");
+  return from_host(std::span<const T>(values), shape, device, where);
+}
+
+template <class T>
+std::vector<T> Array::to_vector(SourceLocation where) const {
+  const std::int64_t n = size(where);
+  if constexpr (std::is_same_v<T, bool>) {
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(n));
+    read_bytes(bytes.data(), DType::bool_, where);
+    return {bytes.begin(), bytes.end()};
+  } else {
+    std::vector<T> values(static_cast<std::size_t>(n));
+    read_bytes(values.data(), dtype_of<T>(), where);
+    return values;
+  }
+}
+
+/// One element of an array as a scalar of its own dtype.
+/// @throws as Array::item
+Scalar item_scalar(const Array& array, SourceLocation where);
+
+template <class T>
+T Array::item(SourceLocation where) const {
+  const Scalar value = item_scalar(*this, where);
+  return is_floating(value.dtype) ? static_cast<T>(value.f) : static_cast<T>(value.i);
+}
+
+}  // namespace refrain

@@ -1,0 +1,18 @@
+#pragma once
+
+/// Everything that does not need CUDA's headers.
+
+#include <refrain/array.hpp>
+#include <refrain/bench.hpp>
+#include <refrain/capture.hpp>
+#include <refrain/device.hpp>
+#include <refrain/diagnostics.hpp>
+#include <refrain/dtype.hpp>
+#include <refrain/error.hpp>
+#include <refrain/event.hpp>
+#include <refrain/graph.hpp>
+#include <refrain/memory.hpp>
+#include <refrain/random.hpp>
+#include <refrain/shape.hpp>
+#include <refrain/source_location.hpp>
+#include <refrain/stream.hpp>

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <refrain/device.hpp>
+#include <refrain/event.hpp>
+#include <refrain/native.hpp>
+#include <refrain/source_location.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace refrain {
+
+namespace runtime {
+class StreamCore;
+struct StreamLife;
+}  // namespace runtime
+
+/// An in-order queue of work on one device. A handle: copies name the same stream, and every constructed Stream is a
+/// stream of its own, never an alias of another; the last handle's death lets issued work finish. Does not
+/// synchronise with CUDA's legacy default stream. May be used from any thread; submissions of several threads to one
+/// stream are serialised.
+class Stream {
+ public:
+  /// A new stream on the current device. Lower numbers are higher priorities; clamped to `priority_range`.
+  explicit Stream(int priority = 0);
+  /// @throws Error(Errc::no_device)
+  explicit Stream(Device device, int priority = 0);
+
+  /// {lowest, highest} priority of the device; numerically lowest >= highest, {0, 0} where there are none.
+  static std::pair<int, int> priority_range(Device device);
+
+  /// Makes all later work of this stream wait for the newest record of the event. Does not block the host. Nothing
+  /// when the event was never recorded. While capturing it is a dependency edge.
+  /// @throws Error(Errc::capture_isolation | capture_merge | captured_event), leaving captures intact
+  void wait_event(const Event& event, SourceLocation where = SourceLocation::current()) const;
+  /// Waits for everything issued on the other stream so far. Waiting for itself does nothing.
+  void wait_stream(const Stream& other, SourceLocation where = SourceLocation::current()) const;
+  /// Records the event here; without argument a new event, which is returned.
+  Event record_event(SourceLocation where = SourceLocation::current()) const;
+  void record_event(Event& event, SourceLocation where = SourceLocation::current()) const;
+
+  /// True when all issued work is done. Never blocks.
+  /// @throws Error(Errc::capture_unsupported) while capturing, leaving the capture intact
+  bool query(SourceLocation where = SourceLocation::current()) const;
+  /// Blocks the host until all issued work is done.
+  /// @throws Error(Errc::capture_unsupported) while capturing, leaving the capture intact; errors of earlier work
+  void synchronize(SourceLocation where = SourceLocation::current()) const;
+
+  Device device() const;
+  int priority() const;
+  /// A number that no other stream of this process has.
+  std::uint64_t id() const;
+  /// True while work issued here by this thread is recorded. Never throws.
+  bool is_capturing() const noexcept;
+
+  /// The CUDA stream.
+  /// @throws Error(Errc::not_supported) on a host device; Error(Errc::capture_unsupported) while recording, unless
+  ///         the capture is live
+  cudaStream_t native(SourceLocation where = SourceLocation::current()) const;
+
+  friend bool operator==(const Stream& a, const Stream& b) noexcept { return a.life_ == b.life_; }
+
+  runtime::StreamCore& core() const;
+
+ private:
+  friend class runtime::StreamCore;
+  explicit Stream(std::shared_ptr<runtime::StreamLife> life) : life_(std::move(life)) {}
+
+  std::shared_ptr<runtime::StreamLife> life_;
+};
+
+std::ostream& operator<<(std::ostream& out, const Stream& stream);
+
+/// The stream that ops of this thread go to, on the current device or a given one; at first the default stream.
+Stream current_stream();
+Stream current_stream(Device device);
+
+/// Makes a stream current for its device until another is set. Prefer StreamGuard.
+void set_current_stream(const Stream& stream);
+
+/// One stream per device and process; ordinary, non-blocking towards CUDA's legacy stream.
+Stream default_stream();
+Stream default_stream(Device device);
+
+/// Blocks until all work of all streams of the device is done.
+/// @throws Error(Errc::capture_unsupported) when this thread has an open capture on it, leaving the capture intact
+void synchronize(SourceLocation where = SourceLocation::current());
+void synchronize(Device device, SourceLocation where = SourceLocation::current());
+
+/// Makes a stream and its device current for the calling thread until the end of the scope, then restores both.
+class StreamGuard {
+ public:
+  explicit StreamGuard(const Stream& stream);
+  ~StreamGuard();
+  StreamGuard(const StreamGuard&) = delete;
+  StreamGuard& operator=(const StreamGuard&) = delete;
+
+ private:
+  DeviceGuard device_;
+  Stream previous_;
+};
+
+}  // namespace refrain
+
+template <>
+struct std::hash<refrain::Stream> {
+  std::size_t operator()(const refrain::Stream& stream) const noexcept;
+};

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "kernels/config.hpp"
+
+// The plain parameters of Refrain's kernels, the same struct on the host, in a recorded command and as a CUDA kernel
+// parameter. `data` pointers are null in a command and are filled in when its addresses are known.
+
+namespace refrain::kernels {
+
+inline constexpr int max_ndim = 8;
+
+/// Mirrors refrain::DType (checked where both are visible).
+enum class Type : unsigned char { bool_, int32, int64, float32, float64 };
+
+/// Ops of the table, then what the table cannot say: `copy` moves and converts (input and output types may differ).
+enum class ElementwiseOp : unsigned char {
+#define REFRAIN_BINARY(name, expression) name,
+#define REFRAIN_UNARY(name, expression) name,
+#include "kernels/elementwise_table.hpp"
+  copy
+};
+
+/// A scalar kernel parameter, read as the member of its type.
+union Value {
+  i64 i;
+  double f;
+};
+
+/// One input: an array (`data` set, strides in elements, 0 where broadcast) or a scalar (`data` null).
+struct ElementwiseInput {
+  const void* data;
+  Value scalar;           ///< i for bool and integers, f for floats; already converted to the input type
+  i64 strides[max_ndim];  ///< meaningful unless `contiguous`
+};
+
+/// out[i] = op(inputs[0][i], inputs[1][i]) over `size` elements. Reads size x sizeof(input) per array input, writes
+/// size x sizeof(output) bytes. Deterministic. `data` pointers are aligned to their element.
+struct ElementwiseArgs {
+  ElementwiseOp op;
+  Type in_type;     ///< of all inputs
+  Type out_type;    ///< equals in_type unless op is copy
+  bool contiguous;  ///< every array input is laid out as the (dense) output is
+  int input_count;  ///< 1 or 2
+  int ndim;         ///< after merging axes; strides and extents run from the outermost axis
+  i64 size;         ///< > 0
+  i64 extents[max_ndim];
+  void* out;        ///< dense, row-major
+  ElementwiseInput inputs[2];
+};
+
+enum class Distribution : unsigned char {
+  uniform,    ///< float32, float64: [0, 1)
+  normal,     ///< float32, float64
+  randint32,  ///< low + (32 random bits % range): int32, int64
+  randint64   ///< low + (64 random bits % range): int32, int64
+};
+
+/// `size` random numbers of Philox4x32-10 in the layout of PyTorch's CUDA generator: grid x 256 threads, thread t is
+/// subsequence t; each of its 4-word draws fills elements t + k * grid * 256. Writes size x sizeof(type) bytes.
+struct RandomArgs {
+  Distribution distribution;
+  Type type;
+  int grid;   ///< blocks of 256 threads, part of the layout
+  i64 size;   ///< > 0
+  i64 low;    ///< randint
+  u64 range;  ///< randint, > 0
+  u64 seed;
+  u64 offset;  ///< multiple of 4; what the generator stood at
+  void* out;
+  // CUDA graphs: when `counters` is not null, block b reads its offset from counters[b] and the seed from *seed_cell in
+  // place of `seed` and `offset`, and leaves counters[b] counter_increment further.
+  const u64* seed_cell;
+  u64* counters;
+  u64 counter_increment;
+};
+
+}  // namespace refrain::kernels

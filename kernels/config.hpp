@@ -1,0 +1,20 @@
+#pragma once
+
+// Shared by host, nvcc and NVRTC: nothing here may need a standard header.
+
+#if defined(__CUDACC__)
+#define REFRAIN_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define REFRAIN_HOST_DEVICE inline
+#endif
+
+namespace refrain::kernels {
+
+using i32 = int;
+using i64 = long long;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+static_assert(sizeof(i32) == 4 && sizeof(i64) == 8);
+
+}  // namespace refrain::kernels

@@ -1,0 +1,141 @@
+#include <refrain/array.hpp>
+
+#include "array/make.hpp"
+#include "runtime/array_access.hpp"
+#include "runtime/order.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace refrain {
+
+using runtime::Buffer;
+using runtime::OrderLock;
+using runtime::order_mutex;
+
+Array::Array(const Array& other) noexcept : buffer_(other.buffer_), shape_(other.shape_), dtype_(other.dtype_) {
+  if (buffer_ != nullptr) buffer_->retain_handle();
+}
+
+Array::Array(Array&& other) noexcept
+    : buffer_(std::exchange(other.buffer_, nullptr)), shape_(other.shape_), dtype_(other.dtype_) {}
+
+Array& Array::operator=(const Array& other) noexcept { return *this = Array(other); }
+
+Array& Array::operator=(Array&& other) noexcept {
+  std::swap(buffer_, other.buffer_);
+  std::swap(shape_, other.shape_);
+  std::swap(dtype_, other.dtype_);
+  return *this;
+}
+
+Array::~Array() {
+  if (buffer_ != nullptr) buffer_->release_handle();
+}
+
+const Shape& Array::shape(SourceLocation where) const {
+  require_defined(*this, "shape", where);
+  return shape_;
+}
+
+std::int64_t Array::size_bytes(SourceLocation where) const { return size(where) * size_of(dtype_); }
+
+DType Array::dtype(SourceLocation where) const {
+  require_defined(*this, "dtype", where);
+  return dtype_;
+}
+
+Device Array::device(SourceLocation where) const {
+  require_defined(*this, "device", where);
+  return buffer_->device();
+}
+
+namespace {
+
+/// Copies elements [first, first + count) to host memory, after the last writer of any stream.
+void download(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
+              SourceLocation where) {
+  require_values(array, call, where);
+  const std::int64_t item = size_of(array.dtype());
+  if (count == 0) return;
+  Buffer& buffer = *array.buffer();
+  runtime::StreamCore& service = runtime::service_stream(buffer.device());
+  std::uint64_t position = 0;
+  {
+    const OrderLock lock(order_mutex());
+    const runtime::Access read{&buffer, first * item, (first + count) * item, runtime::AccessMode::read};
+    runtime::order_command(service, {&read, 1}, call, where, false);
+    service.backend().download(service, target, static_cast<const std::byte*>(buffer.address()) + read.begin,
+                               count * item);
+    position = service.position;
+  }
+  service.backend().synchronize(service, position);
+}
+
+template <class T>
+void append(const Array& array, std::int64_t first, std::int64_t count, const char* call, SourceLocation where,
+            std::vector<Scalar>& scalars) {
+  const auto values = std::make_unique<T[]>(static_cast<std::size_t>(count));
+  download(array, values.get(), first, count, call, where);
+  scalars.assign(values.get(), values.get() + count);
+}
+
+}  // namespace
+
+void Array::read_bytes(void* target, DType as, SourceLocation where) const {
+  require_defined(*this, "to_vector", where);
+  if (as != dtype_) {
+    throw Error(Errc::invalid_value, "to_vector", "an array of " + std::string(to_string(dtype_)),
+                "cannot be read as " + std::string(to_string(as)) + "; ask for its own type, or cast it first", where);
+  }
+  download(*this, target, 0, shape_.size(), "to_vector", where);
+}
+
+std::vector<Scalar> read_scalars(const Array& array, std::int64_t first, std::int64_t count, const char* call,
+                                 SourceLocation where) {
+  std::vector<Scalar> scalars;
+  switch (array.dtype(where)) {
+    case DType::bool_: append<bool>(array, first, count, call, where, scalars); break;
+    case DType::int32: append<std::int32_t>(array, first, count, call, where, scalars); break;
+    case DType::int64: append<std::int64_t>(array, first, count, call, where, scalars); break;
+    case DType::float32: append<float>(array, first, count, call, where, scalars); break;
+    case DType::float64: append<double>(array, first, count, call, where, scalars); break;
+  }
+  return scalars;
+}
+
+Scalar item_scalar(const Array& array, SourceLocation where) {
+  require_defined(array, "item", where);
+  if (array.size() != 1) {
+    throw Error(Errc::invalid_value, "item", "an array of shape " + array.shape().str(),
+                "has " + std::to_string(array.size()) + " elements, not one; use to_vector", where);
+  }
+  return read_scalars(array, 0, 1, "item", where).front();
+}
+
+void require_defined(const Array& array, const char* call, SourceLocation where) {
+  if (array.defined()) return;
+  throw Error(Errc::invalid_value, call, "an empty array", "was never assigned or was moved from; assign it first",
+              where);
+}
+
+void require_values(const Array& array, const char* call, SourceLocation where) {
+  const Buffer& buffer = *array.buffer();
+  const runtime::Recorder* recorder = runtime::recorder_of(runtime::thread_stream(buffer.device()));
+  if (recorder != nullptr) recorder->refuse(call, "an array's values", where);
+  const std::string made = buffer.where().line != 0 ? ", made at " + buffer.where().str() + "," : "";
+  switch (buffer.state()) {
+    case Buffer::State::ready: return;
+    case Buffer::State::recorded:
+      throw Error(Errc::illegal_state, call, "an array of a graph",
+                  "the array" + made + " was recorded and has no values before the first replay; instantiate the graph "
+                  "and replay it first",
+                  where);
+    case Buffer::State::discarded:
+      throw Error(Errc::illegal_state, call, "an array of a discarded capture",
+                  "the array" + made + " has no values and never will; make it again", where);
+  }
+}
+
+}  // namespace refrain

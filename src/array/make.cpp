@@ -1,0 +1,110 @@
+#include "array/make.hpp"
+
+#include "array/elementwise.hpp"
+#include "runtime/array_access.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/submit.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace refrain {
+
+namespace {
+
+template <class T>
+Array literal(std::initializer_list<T> values, DType natural, const ArrayOptions& options, SourceLocation where) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  const DType dtype = options.dtype.value_or(natural);
+  const auto converted = [&]<class To>(To) {
+    const auto all = std::make_unique<To[]>(std::max<std::size_t>(values.size(), 1));
+    std::transform(values.begin(), values.end(), all.get(), [](T value) { return static_cast<To>(value); });
+    return from_host_bytes({reinterpret_cast<const std::byte*>(all.get()), values.size() * sizeof(To)}, {count}, dtype,
+                           options.device, where);
+  };
+  switch (dtype) {
+    case DType::bool_: return converted(bool{});
+    case DType::int32: return converted(std::int32_t{});
+    case DType::int64: return converted(std::int64_t{});
+    case DType::float32: return converted(float{});
+    case DType::float64: break;
+  }
+  return converted(double{});
+}
+
+Device wanted_device(const std::optional<Device>& device, const char* call, SourceLocation where) {
+  if (!device) return current_device();
+  runtime::require_device(*device, call, where);
+  return *device;
+}
+
+}  // namespace
+
+Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, SourceLocation where) {
+  const std::int64_t bytes = shape.size() * size_of(dtype);
+  runtime::Recorder* recorder = runtime::recorder_of(stream);
+  runtime::Buffer* buffer = recorder != nullptr ? recorder->allocate(stream, bytes, where)
+                                                : runtime::Buffer::allocate(stream, bytes, where);
+  buffer->shape = shape;
+  buffer->dtype = dtype;
+  return ArrayAccess::make(buffer, shape, dtype);
+}
+
+Array from_host_bytes(std::span<const std::byte> bytes, Shape shape, DType dtype, std::optional<Device> device,
+                      SourceLocation where) {
+  const std::int64_t needed = shape.size() * size_of(dtype);
+  if (static_cast<std::int64_t>(bytes.size()) != needed) {
+    throw Error(Errc::invalid_value, "from_host", "shape " + shape.str(),
+                "holds " + std::to_string(shape.size()) + " elements, but " +
+                    std::to_string(bytes.size() / static_cast<std::size_t>(size_of(dtype))) +
+                    " were given; make the two agree",
+                where);
+  }
+  runtime::StreamCore& stream = runtime::thread_stream(wanted_device(device, "from_host", where));
+  Array array = make_array(stream, shape, dtype, where);
+  if (needed == 0) return array;
+  const runtime::Access write = whole(array, runtime::AccessMode::write);
+  runtime::submit(stream, {runtime::UploadCommand{bytes, nullptr}, {&write, 1}, "from_host", where});
+  return array;
+}
+
+Array array(std::initializer_list<bool> values, ArrayOptions options, SourceLocation where) {
+  return literal(values, DType::bool_, options, where);
+}
+Array array(std::initializer_list<int> values, ArrayOptions options, SourceLocation where) {
+  return literal(values, DType::int64, options, where);
+}
+Array array(std::initializer_list<std::int64_t> values, ArrayOptions options, SourceLocation where) {
+  return literal(values, DType::int64, options, where);
+}
+Array array(std::initializer_list<float> values, ArrayOptions options, SourceLocation where) {
+  return literal(values, DType::float32, options, where);
+}
+Array array(std::initializer_list<double> values, ArrayOptions options, SourceLocation where) {
+  return literal(values, DType::float32, options, where);
+}
+
+Array empty(Shape shape, ArrayOptions options, SourceLocation where) {
+  runtime::StreamCore& stream = runtime::thread_stream(wanted_device(options.device, "empty", where));
+  return make_array(stream, shape, options.dtype.value_or(DType::float32), where);
+}
+
+Array full(Shape shape, Scalar value, ArrayOptions options, SourceLocation where) {
+  Array array = empty(shape, options, where);
+  fill(array, value, "full", where);
+  return array;
+}
+
+Array zeros(Shape shape, ArrayOptions options, SourceLocation where) {
+  Array array = empty(shape, options, where);
+  fill(array, Scalar(0), "zeros", where);
+  return array;
+}
+
+Array ones(Shape shape, ArrayOptions options, SourceLocation where) {
+  Array array = empty(shape, options, where);
+  fill(array, Scalar(1), "ones", where);
+  return array;
+}
+
+}  // namespace refrain

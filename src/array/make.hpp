@@ -1,0 +1,28 @@
+#pragma once
+
+#include "runtime/buffer.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <refrain/array.hpp>
+
+namespace refrain {
+
+/// @throws Error(Errc::invalid_value) on an array that is empty or was moved from
+void require_defined(const Array& array, const char* call, SourceLocation where);
+/// @throws Error(Errc::capture_unsupported) while this thread records; illegal_state when there are no values yet
+void require_values(const Array& array, const char* call, SourceLocation where);
+
+/// A new array on the stream's device whose elements the caller is about to write there.
+Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, SourceLocation where);
+
+/// `count` elements from row-major element `first` on. Waits for the last writer.
+/// @throws as Array::to_vector
+std::vector<Scalar> read_scalars(const Array& array, std::int64_t first, std::int64_t count, const char* call,
+                                 SourceLocation where = {});
+
+/// All bytes of the array.
+inline runtime::Access whole(const Array& array, runtime::AccessMode mode) {
+  return {array.buffer(), 0, array.buffer()->size_bytes(), mode};
+}
+
+}  // namespace refrain

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "graph/program.hpp"
+#include "runtime/plan.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <refrain/graph.hpp>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace refrain::graph {
+
+/// The memory of one executable's temporaries: a block per device.
+class Arena {
+ public:
+  explicit Arena(std::shared_ptr<Program> program) : program_(std::move(program)) {}
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  /// Reserves room; the offset in the device's block.
+  std::int64_t reserve(Device device, std::int64_t bytes);
+  /// Takes the blocks.
+  /// @throws Error(Errc::out_of_memory)
+  void allocate();
+  void* address(Device device, std::int64_t offset) const;
+  std::int64_t size_bytes() const noexcept;
+
+ private:
+  struct Block {
+    Device device;
+    std::int64_t size_bytes = 0;
+    void* address = nullptr;
+    runtime::StreamPoint allocated;
+  };
+  std::shared_ptr<Program> program_;
+  std::vector<Block> blocks_;
+};
+
+/// An executable and what a replay does around it: order, generator, one launch.
+class Exec {
+ public:
+  static std::shared_ptr<Exec> make(const std::shared_ptr<Program>& program, InstantiateOptions options);
+
+  /// @throws as GraphExec::replay
+  void replay(runtime::StreamCore& stream, SourceLocation where);
+
+  const Program& program() const noexcept { return *program_; }
+  const runtime::Executable& executable() const noexcept { return *executable_; }
+  const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }
+  InstantiateOptions options() const noexcept { return options_; }
+
+ private:
+  Exec(std::shared_ptr<Program> program, InstantiateOptions options)
+      : program_(std::move(program)), options_(options) {}
+
+  void place_memory();
+  runtime::Plan plan();
+  void prepare(runtime::StreamCore& stream, SourceLocation where);
+  void advance_generators();
+
+  const std::shared_ptr<Program> program_;
+  const InstantiateOptions options_;
+  std::shared_ptr<Arena> arena_;
+  std::unordered_map<const runtime::Buffer*, void*> addresses_;
+  std::vector<runtime::Access> outside_accesses_;  ///< what a replay touches besides its arena, merged by buffer
+  std::shared_ptr<runtime::Executable> executable_;
+  std::vector<Diagnostic> diagnostics_;
+  std::vector<runtime::GeneratorPosition> draws_;  ///< reused by replays
+  bool prepared_ = false;                          ///< guarded by the order lock
+};
+
+}  // namespace refrain::graph

@@ -1,0 +1,40 @@
+#include "graph/program.hpp"
+
+#include "runtime/order.hpp"
+
+#include <algorithm>
+
+namespace refrain::graph {
+
+namespace {
+
+std::uint64_t next_graph_id() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void merge(LaneClock& into, const LaneClock& other) {
+  if (other.size() > into.size()) into.resize(other.size(), 0);
+  for (std::size_t i = 0; i < other.size(); ++i) into[i] = std::max(into[i], other[i]);
+}
+
+Program::Program() : id(next_graph_id()) {}
+
+Program::~Program() {
+  // Histories of buffers that outlive the graph keep the newest replay's point in place of the mark.
+  const runtime::OrderLock lock(runtime::order_mutex());
+  for (const auto* buffers : {&made, &outside}) {
+    for (const runtime::BufferRef& buffer : *buffers) {
+      runtime::AccessHistory& history = buffer->history();
+      for (int i = 0; i < history.size(); ++i) {
+        if (history[i].mark != &mark) continue;
+        history[i].point = mark.point;
+        history[i].mark = nullptr;
+      }
+    }
+  }
+}
+
+}  // namespace refrain::graph

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "runtime/access_history.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/buffer.hpp"
+#include "runtime/command.hpp"
+#include "runtime/plan.hpp"
+
+#include <refrain/diagnostics.hpp>
+#include <refrain/stream.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace refrain::graph {
+
+/// A vector clock over the lanes of one capture: how many commands of each lane come before.
+using LaneClock = std::vector<std::uint32_t>;
+
+inline bool covers(const LaneClock& clock, int lane, std::uint32_t position) noexcept {
+  return static_cast<std::size_t>(lane) < clock.size() && clock[static_cast<std::size_t>(lane)] >= position;
+}
+void merge(LaneClock& into, const LaneClock& other);
+
+/// One command of a program. Stays where it is, so that plans can point at it.
+struct Node {
+  std::vector<runtime::Access> accesses;
+  runtime::Command command;  ///< its `accesses` are those above
+  int lane = 0;
+  std::uint32_t position = 0;     ///< in its lane, from 1
+  std::vector<int> dependencies;  ///< transitively reduced, ascending
+  LaneClock clock;                ///< everything that comes before it, itself included
+};
+
+/// A stream of a program.
+struct LaneInfo {
+  std::uint64_t stream_id = 0;
+  Device device;
+  int priority = 0;
+};
+
+/// The program as written, immutable once its capture has ended, and the memory that belongs to it.
+struct Program {
+  Program();
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  std::string str() const { return "graph " + std::to_string(id); }
+
+  const std::uint64_t id;
+  Device device;  ///< of the origin
+  std::deque<Node> nodes;
+  std::vector<LaneInfo> lanes;
+  std::vector<runtime::PlanStep> steps;    ///< what was issued, for literal lowering
+  std::vector<runtime::BufferRef> made;    ///< in the capture
+  std::vector<runtime::BufferRef> outside; ///< in order of first use
+  std::vector<Diagnostic> diagnostics;
+  std::vector<std::uint64_t> draw_increments;  ///< by ordinal
+  /// A recorded `manual_seed`: the generator stands there, by ordinal, after each replay.
+  std::optional<std::uint64_t> reseeded;
+  /// Has waited for what the program waits for outside of the capture.
+  std::optional<Stream> outside_waits;
+  std::shared_ptr<runtime::Executable> live;  ///< of a live capture
+
+  runtime::ReplayMark mark;  ///< guarded by the order lock
+};
+
+}  // namespace refrain::graph

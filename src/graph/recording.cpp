@@ -1,0 +1,236 @@
+#include "graph/recording.hpp"
+
+#include "runtime/order.hpp"
+
+#include <refrain/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace refrain::graph {
+
+using runtime::OrderLock;
+using runtime::order_mutex;
+using runtime::StreamCore;
+
+std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, CaptureOptions options,
+                                            SourceLocation where) {
+  StreamCore& core = origin.core();
+  if (runtime::thread_recorder() != nullptr || core.recorder.load() != nullptr) {
+    throw Error(Errc::illegal_state, "capture", core.str(),
+                runtime::thread_recorder() != nullptr ? "this thread is capturing already; end that capture first"
+                                                      : "the stream is capturing already; end that capture first",
+                where);
+  }
+  if (scope == Scope::stream && origin == default_stream(core.device)) {
+    throw Error(Errc::capture_unsupported, "capture", core.str(),
+                "the default stream cannot be the origin of a stream-scoped capture; use capture(fn), or another stream",
+                where);
+  }
+  std::shared_ptr<Recording> recording(new Recording(scope, origin, options));
+  if (options.live) {
+    recording->live_ = core.backend().begin_live(core.device, core.priority, scope == Scope::stream ? &core : nullptr);
+  }
+  {
+    const OrderLock lock(order_mutex());
+    recording->add_lane(core);
+    runtime::add_open_recorder(*recording);
+  }
+  if (scope == Scope::thread) runtime::set_thread_recorder(recording.get());
+  return recording;
+}
+
+Recording::Recording(Scope scope, const Stream& origin, CaptureOptions options)
+    : scope_(scope),
+      options_(options),
+      thread_(std::this_thread::get_id()),
+      origin_(origin.core().shared_from_this()),
+      tag_(std::make_shared<CaptureTag>()),
+      program_(std::make_shared<Program>()) {
+  tag_->open = this;
+  tag_->holder = "the open capture of " + origin_->str();
+  program_->device = origin_->device;
+}
+
+Recording::~Recording() { discard("its capture object was destroyed before the end"); }
+
+std::string Recording::str() const { return "capture of " + origin_->str(); }
+
+bool Recording::is_open() const noexcept {
+  const OrderLock lock(order_mutex());
+  return open_;
+}
+
+bool Recording::spans(Device device) const noexcept {
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) { return lane.core->device == device; });
+}
+
+void Recording::require_open(const char* call, SourceLocation where) const {
+  if (open_) return;
+  throw Error(Errc::illegal_state, call, str(), "the capture is over: " + gone_ + "; begin another", where);
+}
+
+int Recording::add_lane(StreamCore& stream) {
+  const int lane = static_cast<int>(lanes_.size());
+  if (live_ != nullptr) live_->fork(lane, stream.device, stream.priority, scope_ == Scope::stream ? &stream : nullptr);
+  lanes_.push_back({stream.shared_from_this(), {}, 0});
+  lane_numbers_.emplace(&stream, lane);
+  program_->lanes.push_back({stream.id, stream.device, stream.priority});
+  if (scope_ == Scope::stream) stream.recorder.store(this, std::memory_order_release);
+  return lane;
+}
+
+int Recording::lane_of(StreamCore& stream, const char* call, SourceLocation where) {
+  require_open(call, where);
+  const auto known = lane_numbers_.find(&stream);
+  if (known != lane_numbers_.end()) return known->second;
+  if (stream.recorder.load(std::memory_order_acquire) != nullptr) {
+    throw Error(Errc::capture_merge, call, stream.str(),
+                "is a member of another open capture; a stream can be in one capture at a time, so end that one first",
+                where);
+  }
+  if (stream.device.kind != origin_->device.kind) {
+    throw Error(Errc::wrong_device, call, stream.str(),
+                "cannot join the " + str() + ": one capture spans devices of one kind", where);
+  }
+  const int lane = add_lane(stream);
+  program_->steps.push_back({runtime::PlanStep::Kind::fork, lane, 0});
+  if (scope_ == Scope::thread) {
+    note(DiagnosticKind::forked, Severity::info, {},
+         stream.str() + " joined at its first use" + (where.line != 0 ? " at " + where.str() : "") +
+             ", forked from the beginning");
+  }
+  return lane;
+}
+
+void Recording::note(DiagnosticKind kind, Severity severity, std::vector<int> commands, std::string text) {
+  program_->diagnostics.push_back({kind, severity, std::move(commands), std::move(text)});
+}
+
+void Recording::refuse(const char* call, const std::string& object, SourceLocation where) const {
+  throw Error(Errc::capture_unsupported, call, object,
+              "cannot be done while the " + str() + " is open, for nothing recorded has run; do it after the capture, "
+              "or on a replay's stream",
+              where);
+}
+
+cudaStream_t Recording::native(StreamCore& stream, SourceLocation where) {
+  const OrderLock lock(order_mutex());
+  const int lane = lane_of(stream, "native", where);
+  if (live_ != nullptr) return live_->native(lane);
+  throw Error(Errc::capture_unsupported, "native", stream.str(),
+              "is recording, and work that foreign code puts on the native stream would run at once and be missing; "
+              "capture with CaptureOptions{.live = true}, or take the handle outside",
+              where);
+}
+
+void Recording::stream_destroyed(StreamCore& stream) noexcept {
+  if (&stream == origin_.get()) discard("its origin stream was destroyed");
+}
+
+void Recording::require_origin(const Stream& stream, SourceLocation where) const {
+  const OrderLock lock(order_mutex());
+  const StreamCore& core = stream.core();
+  if (&core == origin_.get()) return;
+  if (lane_numbers_.find(&core) == lane_numbers_.end()) {
+    throw Error(Errc::illegal_state, "end", core.str(), "is not capturing; end the capture on its origin, " +
+                origin_->str(), where);
+  }
+  throw Error(Errc::capture_unmatched, "end", core.str(),
+              "is a member but not the origin of the capture; end it on " + origin_->str(), where);
+}
+
+void Recording::join_lanes() {
+  for (std::size_t i = 1; i < lanes_.size(); ++i) {
+    if (covers(lanes_[0].frontier.clock, static_cast<int>(i), lanes_[i].length)) continue;
+    merge(lanes_[0].frontier.clock, lanes_[i].frontier.clock);
+    note(DiagnosticKind::joined, Severity::info, {}, lanes_[i].core->str() + " was joined at the end");
+  }
+}
+
+void Recording::require_joined(SourceLocation where) {
+  std::string streams;
+  std::string first;
+  for (std::size_t i = 1; i < lanes_.size(); ++i) {
+    const LaneClock& joined = lanes_[0].frontier.clock;
+    if (covers(joined, static_cast<int>(i), lanes_[i].length)) continue;
+    streams += (streams.empty() ? "" : ", ") + lanes_[i].core->str();
+    const std::uint32_t known = i < joined.size() ? joined[i] : 0;
+    for (const Node& node : program_->nodes) {
+      if (!first.empty() || node.lane != static_cast<int>(i) || node.position != known + 1) continue;
+      first = std::string("'") + node.command.label + "'";
+      if (node.command.where.line != 0) first += " at " + node.command.where.str();
+    }
+  }
+  if (streams.empty()) return;
+  throw Error(Errc::capture_unjoined, "end", str(),
+              "work of " + streams + " was never joined to the origin, first " + first +
+                  "; record an event after it and let the origin wait for it, or capture with join_all",
+              where);
+}
+
+std::shared_ptr<Program> Recording::end(SourceLocation where) {
+  if (scope_ == Scope::thread && std::this_thread::get_id() != thread_) {
+    throw Error(Errc::capture_wrong_thread, "end", str(), "a thread-scoped capture is ended by the thread that began it",
+                where);
+  }
+  try {
+    const OrderLock lock(order_mutex());
+    require_open("end", where);
+    if (scope_ == Scope::thread || options_.join_all) {
+      join_lanes();
+    } else {
+      require_joined(where);
+    }
+    if (program_->nodes.empty()) {
+      note(DiagnosticKind::empty_capture, Severity::warning, {}, "nothing was captured; replays do nothing");
+      if (options_.strict) {
+        throw Error(Errc::illegal_state, "end", str(), "nothing was captured, which strict mode refuses", where);
+      }
+    }
+    if (pruned_ > 0) {
+      note(DiagnosticKind::edges_pruned, Severity::info, {},
+           std::to_string(pruned_) + (pruned_ == 1 ? " edge follows" : " edges follow") + " from others and " +
+               (pruned_ == 1 ? "was" : "were") + " left out");
+    }
+    if (live_ != nullptr) program_->live = live_->end();
+    close(program_->str());
+    for (const runtime::BufferRef& buffer : program_->made) buffer->leave_recorder();
+  } catch (...) {
+    discard("its end failed");
+    throw;
+  }
+  return std::exchange(program_, nullptr);
+}
+
+void Recording::discard(const std::string& why) noexcept {
+  std::shared_ptr<Program> program;
+  std::unique_ptr<runtime::LiveCapture> live;
+  {
+    const OrderLock lock(order_mutex());
+    if (!open_) return;
+    close("a discarded capture");
+    gone_ = why;
+    for (const runtime::BufferRef& buffer : program_->made) {
+      buffer->leave_recorder();
+      buffer->set_state(runtime::Buffer::State::discarded);
+    }
+    program = std::exchange(program_, nullptr);
+    live = std::move(live_);
+  }
+}
+
+void Recording::close(std::string holder) noexcept {
+  open_ = false;
+  gone_ = "it was ended";
+  tag_->open = nullptr;
+  tag_->holder = std::move(holder);
+  for (const Lane& lane : lanes_) {
+    runtime::Recorder* self = this;
+    lane.core->recorder.compare_exchange_strong(self, nullptr);
+  }
+  if (runtime::thread_recorder() == this) runtime::set_thread_recorder(nullptr);
+  runtime::remove_open_recorder(*this);
+}
+
+}  // namespace refrain::graph

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "graph/program.hpp"
+#include "runtime/recorder.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <refrain/capture.hpp>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace refrain::graph {
+
+class Recording;
+
+/// What events of a capture share with it: the open recording, or where it went. Guarded by the order lock.
+struct CaptureTag {
+  Recording* open = nullptr;
+  std::string holder;
+};
+
+/// The nodes that a stream's next command depends on, and all that comes before them.
+struct Frontier {
+  std::vector<int> nodes;
+  LaneClock clock;
+};
+
+/// Records commands as a graph. The capture rules are here, once for all devices: a refused call throws and leaves the
+/// capture as it was.
+class Recording final : public runtime::Recorder, public std::enable_shared_from_this<Recording> {
+ public:
+  enum class Scope : std::uint8_t { thread, stream };
+
+  static std::shared_ptr<Recording> begin(Scope scope, const Stream& origin, CaptureOptions options,
+                                          SourceLocation where);
+  ~Recording() override;
+
+  /// @throws as Capture::end; when it throws capture_unjoined the capture is gone
+  std::shared_ptr<Program> end(SourceLocation where);
+  /// Checks that the stream is the origin.
+  void require_origin(const Stream& stream, SourceLocation where) const;
+  void discard(const std::string& why) noexcept;
+  bool is_open() const noexcept;
+
+  bool thread_scoped() const noexcept override { return scope_ == Scope::thread; }
+  void submit(runtime::StreamCore& stream, const runtime::Command& command) override;
+  void record_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
+  void wait_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
+  runtime::Buffer* allocate(runtime::StreamCore& stream, std::int64_t bytes, SourceLocation where) override;
+  void manual_seed(std::uint64_t seed, SourceLocation where) override;
+  [[noreturn]] void refuse(const char* call, const std::string& object, SourceLocation where) const override;
+  cudaStream_t native(runtime::StreamCore& stream, SourceLocation where) override;
+  void stream_destroyed(runtime::StreamCore& stream) noexcept override;
+  bool spans(Device device) const noexcept override;
+
+ private:
+  struct Lane {
+    std::shared_ptr<runtime::StreamCore> core;
+    Frontier frontier;
+    std::uint32_t length = 0;  ///< commands
+  };
+  struct RecordedAccess {
+    int node;
+    std::int64_t begin;
+    std::int64_t end;
+    runtime::AccessMode mode;
+  };
+  class Point;
+
+  Recording(Scope scope, const Stream& origin, CaptureOptions options);
+
+  std::string str() const;
+  void require_open(const char* call, SourceLocation where) const;
+  int lane_of(runtime::StreamCore& stream, const char* call, SourceLocation where);
+  int add_lane(runtime::StreamCore& stream);
+  void check_buffers(const runtime::Command& command) const;
+  std::vector<int> find_hazards(const runtime::StreamCore& stream, const runtime::Command& command,
+                                LaneClock& clock) const;
+  void note(DiagnosticKind kind, Severity severity, std::vector<int> commands, std::string text);
+  void keep(const runtime::Command& command, int node);
+  void wait_outside(runtime::EventCore& event, const runtime::StreamCore& stream, SourceLocation where);
+  void place_draw(runtime::RandomCommand& draw, Device device);
+  void join_lanes();
+  void require_joined(SourceLocation where);
+  void close(std::string holder) noexcept;
+
+  const Scope scope_;
+  const CaptureOptions options_;
+  const std::thread::id thread_;
+  std::shared_ptr<runtime::StreamCore> origin_;
+
+  // Guarded by the order lock.
+  bool open_ = true;
+  std::string gone_;  ///< why it is not open
+  std::shared_ptr<CaptureTag> tag_;
+  std::shared_ptr<Program> program_;
+  std::vector<Lane> lanes_;
+  std::unordered_map<const runtime::StreamCore*, int> lane_numbers_;
+  std::unordered_map<const runtime::Buffer*, std::vector<RecordedAccess>> histories_;
+  int points_ = 0;
+  int pruned_ = 0;
+  std::unique_ptr<runtime::LiveCapture> live_;
+};
+
+}  // namespace refrain::graph

@@ -1,0 +1,104 @@
+#include "graph/recording.hpp"
+#include "runtime/event_core.hpp"
+#include "runtime/order.hpp"
+
+#include <refrain/error.hpp>
+
+#include <algorithm>
+
+namespace refrain::graph {
+
+using runtime::EventCore;
+using runtime::OrderLock;
+using runtime::order_mutex;
+using runtime::PlanStep;
+using runtime::StreamCore;
+
+/// A record inside a capture: what an event waits for there.
+class Recording::Point final : public runtime::CapturedPoint {
+ public:
+  Point(std::shared_ptr<CaptureTag> tag, Frontier frontier, int number)
+      : tag(std::move(tag)), frontier(std::move(frontier)), number(number) {}
+
+  runtime::Recorder* recorder() const noexcept override { return tag->open; }
+  std::string holder() const override { return tag->holder; }
+
+  const std::shared_ptr<CaptureTag> tag;
+  const Frontier frontier;
+  const int number;
+};
+
+void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocation where) {
+  const OrderLock lock(order_mutex());
+  const int lane = lane_of(stream, "record_event", where);
+  event.device = stream.device;
+  event.captured = std::make_shared<Point>(tag_, lanes_[static_cast<std::size_t>(lane)].frontier, points_);
+  program_->steps.push_back({PlanStep::Kind::record, lane, points_});
+  ++points_;
+  if (live_ != nullptr) live_->record(lane);
+}
+
+void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation where) {
+  OrderLock lock(order_mutex());
+  require_open("wait_event", where);
+  if (scope_ == Scope::thread && event.captured == nullptr && event.recorded && !program_->outside_waits) {
+    lock.unlock();  // making a stream takes the lock
+    Stream outside(origin_->device);
+    lock.lock();
+    program_->outside_waits = std::move(outside);
+  }
+  if (event.captured == nullptr) {
+    if (!event.recorded) {
+      if (options_.strict) {
+        throw Error(Errc::invalid_value, "wait_event", event.str(),
+                    "was never recorded, so " + stream.str() + " would wait for nothing; record it first", where);
+      }
+      note(DiagnosticKind::unarmed_wait, Severity::warning, {},
+           stream.str() + " waits for " + event.str() + (where.line != 0 ? " at " + where.str() : "") +
+               ", which was never recorded: nothing is ordered");
+      return;
+    }
+    if (scope_ == Scope::stream) {
+      throw Error(Errc::capture_isolation, "wait_event", event.str(),
+                  "was recorded outside the " + str() + ", which cannot depend on it; wait for it before the capture, "
+                  "record it on a member stream, or use capture(fn)",
+                  where);
+    }
+    lane_of(stream, "wait_event", where);
+    wait_outside(event, stream, where);
+    return;
+  }
+  const auto point = std::dynamic_pointer_cast<Point>(event.captured);
+  if (point->tag->open == nullptr) event.refuse_captured("wait_event", where);
+  if (point->tag != tag_) {
+    throw Error(Errc::capture_merge, "wait_event", event.str(),
+                "belongs to " + point->holder() + ", and two open captures cannot be joined; end one first", where);
+  }
+  if (scope_ == Scope::thread && std::this_thread::get_id() != thread_) {
+    throw Error(Errc::captured_event, "wait_event", event.str(),
+                "is in the thread-scoped " + str() + " of another thread; capture by stream to let other threads join",
+                where);
+  }
+  const int lane_number = lane_of(stream, "wait_event", where);
+  Frontier& frontier = lanes_[static_cast<std::size_t>(lane_number)].frontier;
+  for (const int node : point->frontier.nodes) {
+    if (std::find(frontier.nodes.begin(), frontier.nodes.end(), node) == frontier.nodes.end()) {
+      frontier.nodes.push_back(node);
+    }
+  }
+  merge(frontier.clock, point->frontier.clock);
+  program_->steps.push_back({PlanStep::Kind::wait, lane_number, point->number});
+  if (live_ != nullptr) live_->wait(lane_number, point->number);
+}
+
+void Recording::wait_outside(EventCore& event, const StreamCore& stream, SourceLocation where) {
+  StreamCore& outside = program_->outside_waits->core();
+  event.native->wait(outside);
+  outside.clock.merge(event.clock);
+  outside.clock.raise(event.point);
+  note(DiagnosticKind::outside_wait, Severity::info, {},
+       stream.str() + " waits for " + event.str() + (where.line != 0 ? " at " + where.str() : "") +
+           ", recorded outside the capture: done once, before the first replay");
+}
+
+}  // namespace refrain::graph

@@ -1,0 +1,191 @@
+#include "graph/recording.hpp"
+#include "runtime/generator.hpp"
+#include "runtime/order.hpp"
+
+#include <refrain/error.hpp>
+#include <refrain/memory.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace refrain::graph {
+
+using runtime::Access;
+using runtime::AccessMode;
+using runtime::Buffer;
+using runtime::Command;
+using runtime::OrderLock;
+using runtime::order_mutex;
+using runtime::PlanStep;
+using runtime::StreamCore;
+
+namespace {
+
+std::string place(const Command& command) {
+  std::string text = std::string("'") + command.label + "'";
+  if (command.where.line != 0) text += " at " + command.where.str();
+  return text;
+}
+
+}  // namespace
+
+Buffer* Recording::allocate(StreamCore& stream, std::int64_t bytes, SourceLocation where) {
+  {
+    const OrderLock lock(order_mutex());
+    lane_of(stream, "allocate", where);
+  }
+  Buffer* buffer = Buffer::record(*this, stream.device, bytes, where);
+  runtime::BufferRef reference(buffer);
+  if (live_ != nullptr) buffer->materialize(runtime::service_stream(stream.device));
+  const OrderLock lock(order_mutex());
+  require_open("allocate", where);
+  program_->made.push_back(std::move(reference));
+  return buffer;
+}
+
+void Recording::check_buffers(const Command& command) const {
+  for (const Access& access : command.accesses) {
+    const Buffer& buffer = *access.buffer;
+    if (buffer.state() == Buffer::State::discarded) {
+      throw Error(Errc::illegal_state, command.label, "an array of a discarded capture",
+                  "has no values and never will; make it again", command.where);
+    }
+    if (buffer.recorder() != nullptr && buffer.recorder() != this) {
+      throw Error(Errc::capture_merge, command.label, "an array of another open capture",
+                  "cannot be used in the " + str() + "; end the other capture first", command.where);
+    }
+  }
+}
+
+std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command& command, LaneClock& clock) const {
+  std::vector<int> conflicting;
+  for (const Access& access : command.accesses) {
+    const auto history = histories_.find(access.buffer);
+    if (history == histories_.end()) continue;
+    for (const RecordedAccess& earlier : history->second) {
+      if (earlier.begin >= access.end || access.begin >= earlier.end) continue;
+      if (earlier.mode == AccessMode::read && access.mode == AccessMode::read) continue;
+      const Node& node = program_->nodes[static_cast<std::size_t>(earlier.node)];
+      if (!covers(clock, node.lane, node.position)) conflicting.push_back(earlier.node);
+    }
+  }
+  // The newest first: what comes before it needs no edge of its own.
+  std::sort(conflicting.begin(), conflicting.end(), std::greater<>());
+  std::vector<int> hazards;
+  for (const int id : conflicting) {
+    const Node& node = program_->nodes[static_cast<std::size_t>(id)];
+    if (covers(clock, node.lane, node.position)) continue;
+    if (refrain::hazards() == Hazards::error) {
+      throw Error(Errc::illegal_state, command.label, stream.str(),
+                  "touches memory that " + place(node.command) + " touches on another stream, and nothing orders the "
+                  "two; let this stream wait_event or wait_stream for that work, or use Hazards::add",
+                  command.where);
+    }
+    merge(clock, node.clock);
+    hazards.push_back(id);
+  }
+  return hazards;
+}
+
+void Recording::submit(StreamCore& stream, const Command& command) {
+  const OrderLock lock(order_mutex());
+  check_buffers(command);
+  const int lane_number = lane_of(stream, command.label, command.where);
+  Lane& lane = lanes_[static_cast<std::size_t>(lane_number)];
+  LaneClock clock = lane.frontier.clock;
+  const std::vector<int> hazards = find_hazards(stream, command, clock);
+
+  const int id = static_cast<int>(program_->nodes.size());
+  std::vector<int> candidates = lane.frontier.nodes;
+  candidates.insert(candidates.end(), hazards.begin(), hazards.end());
+  const auto follows = [&](int candidate) {
+    const Node& node = program_->nodes[static_cast<std::size_t>(candidate)];
+    return std::any_of(candidates.begin(), candidates.end(), [&](int other) {
+      return other != candidate &&
+             covers(program_->nodes[static_cast<std::size_t>(other)].clock, node.lane, node.position);
+    });
+  };
+  std::vector<int> dependencies;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(dependencies),
+               [&](int candidate) { return !follows(candidate); });
+  std::sort(dependencies.begin(), dependencies.end());
+  pruned_ += static_cast<int>(candidates.size() - dependencies.size());
+
+  if (clock.size() < lanes_.size()) clock.resize(lanes_.size(), 0);
+  clock[static_cast<std::size_t>(lane_number)] = lane.length + 1;
+
+  Node& node = program_->nodes.emplace_back();
+  node.accesses.assign(command.accesses.begin(), command.accesses.end());
+  node.command = command;
+  node.command.accesses = node.accesses;
+  node.lane = lane_number;
+  node.position = ++lane.length;
+  node.dependencies = std::move(dependencies);
+  node.clock = clock;
+  if (auto* draw = std::get_if<runtime::RandomCommand>(&node.command.payload)) place_draw(*draw, stream.device);
+  if (auto* upload = std::get_if<runtime::UploadCommand>(&node.command.payload)) {
+    upload->owned = std::make_shared<const std::vector<std::byte>>(upload->bytes.begin(), upload->bytes.end());
+    upload->bytes = {};
+  }
+  for (const int hazard : hazards) {
+    program_->steps.push_back({PlanStep::Kind::depend, lane_number, hazard});
+    if (refrain::hazards() == Hazards::add) {
+      note(DiagnosticKind::edge_added, Severity::warning, {hazard, id},
+           place(command) + " touches the memory of " +
+               place(program_->nodes[static_cast<std::size_t>(hazard)].command) +
+               " on another stream and nothing ordered the two; the edge was added");
+    }
+  }
+  program_->steps.push_back({PlanStep::Kind::command, lane_number, id});
+  lane.frontier = {{id}, std::move(clock)};
+  keep(command, id);
+
+  if (live_ != nullptr) {
+    for (const int hazard : hazards) live_->depend(lane_number, hazard);
+    std::vector<void*> addresses;
+    for (const Access& access : node.accesses) addresses.push_back(access.buffer->address());
+    live_->run(lane_number, node.command, addresses.data());
+  }
+}
+
+void Recording::keep(const Command& command, int node) {
+  for (const Access& access : command.accesses) {
+    auto [history, is_new] = histories_.try_emplace(access.buffer);
+    if (is_new && access.buffer->recorder() != this) program_->outside.emplace_back(access.buffer);
+    auto& earlier = history->second;
+    const int lane = program_->nodes[static_cast<std::size_t>(node)].lane;
+    std::erase_if(earlier, [&](const RecordedAccess& old) {
+      const bool covered = access.begin <= old.begin && old.end <= access.end;
+      if (access.mode == AccessMode::write) return covered;
+      return covered && old.mode == AccessMode::read &&
+             program_->nodes[static_cast<std::size_t>(old.node)].lane == lane;
+    });
+    earlier.push_back({node, access.begin, access.end, access.mode});
+  }
+}
+
+void Recording::place_draw(runtime::RandomCommand& draw, Device device) {
+  const auto ordinal = static_cast<std::size_t>(device.index);
+  auto& drawn = program_->draw_increments;
+  if (drawn.size() <= ordinal) drawn.resize(ordinal + 1, 0);
+  draw.args.offset = drawn[ordinal];
+  draw.args.seed = program_->reseeded.value_or(0);
+  draw.absolute = program_->reseeded.has_value();
+  drawn[ordinal] += draw.increment;
+}
+
+void Recording::manual_seed(std::uint64_t seed, SourceLocation where) {
+  const std::uint64_t present = runtime::generator_seed();
+  const OrderLock lock(order_mutex());
+  require_open("manual_seed", where);
+  if (seed != present) {
+    throw Error(Errc::capture_unsupported, "manual_seed", str(),
+                "a capture may only repeat the generator's present seed, " + std::to_string(present) + ", not " +
+                    std::to_string(seed) + "; seed before the capture",
+                where);
+  }
+  program_->reseeded = seed;
+  program_->draw_increments.assign(program_->draw_increments.size(), 0);
+}
+
+}  // namespace refrain::graph

@@ -1,0 +1,125 @@
+#include "host/backend.hpp"
+
+#include "host/bound_command.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/order.hpp"
+
+#include <refrain/error.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace refrain::host {
+
+namespace {
+
+/// The multiprocessors and threads that the host's random numbers are laid out for: an H200's.
+constexpr int layout_multiprocessors = 132;
+constexpr int layout_threads = 2048;
+
+class HostBackend final : public runtime::Backend {
+ public:
+  HostBackend() : device_count_(runtime::environment_int("REFRAIN_HOST_DEVICES", 1, 1, runtime::most_devices)) {
+    properties_.name = "host";
+    properties_.multiprocessors = layout_multiprocessors;
+    properties_.max_threads_per_multiprocessor = layout_threads;
+    properties_.total_memory =
+        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
+    pools_.resize(static_cast<std::size_t>(device_count_));
+    std::atexit(drain);
+  }
+
+  DeviceKind kind() const noexcept override { return DeviceKind::host; }
+  int device_count() const noexcept override { return device_count_; }
+  std::string why_unavailable() const override { return {}; }
+  const DeviceProperties& properties(int) const override { return properties_; }
+  /// The host has no priorities of its own; a small range is kept so that programs find what they set.
+  std::pair<int, int> priority_range(int) const override { return {0, -5}; }
+
+  std::unique_ptr<runtime::BackendStream> create_stream(int, int, runtime::Slot, std::uint64_t position) override {
+    return std::make_unique<StreamHandle>(position);
+  }
+  bool is_complete(runtime::StreamCore& stream, std::uint64_t position) override {
+    return queue_of(stream).reached(position);
+  }
+  void synchronize(runtime::StreamCore& stream, std::uint64_t position) override { queue_of(stream).wait(position); }
+
+  void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
+    enqueue(stream, [bound = BoundCommand(command, addresses, stream.device.index)](HostStream&) {
+      bound();
+      return true;
+    });
+  }
+
+  void wait(runtime::StreamCore& stream, runtime::StreamCore& other, std::uint64_t position) override {
+    enqueue(stream, [queue = static_cast<StreamHandle&>(other.native()).queue, position](HostStream& self) {
+      return queue->reached_or_park(position, self);
+    });
+  }
+
+  void download(runtime::StreamCore& stream, void* target, const void* source, std::int64_t bytes) override {
+    enqueue(stream, [=](HostStream&) {
+      std::memcpy(target, source, static_cast<std::size_t>(bytes));
+      return true;
+    });
+  }
+
+  std::unique_ptr<runtime::BackendEvent> create_event(int, EventFlags flags) override {
+    return create_host_event(flags);
+  }
+
+  void* allocate(runtime::StreamCore& stream, std::int64_t bytes) override {
+    return pool(stream.device.index).allocate(stream.slot, bytes);
+  }
+  void free(int device, void* address, std::int64_t bytes,
+            std::span<const runtime::StreamPoint> users) noexcept override {
+    pool(device).free(address, bytes, users);
+  }
+  runtime::PoolStats pool_stats(int device) const override {
+    return {pools_[static_cast<std::size_t>(device)].reserved()};
+  }
+  void trim(int device, std::int64_t keep_bytes) override { pool(device).trim(keep_bytes); }
+  void set_pool(int device, cudaMemPool_t) override {
+    throw Error(Errc::not_supported, "set_memory_pool", Device{DeviceKind::host, device}.str(),
+                "a host device has no CUDA memory pool; set_memory_limit and trim work on it");
+  }
+
+  std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_host(plan); }
+  std::unique_ptr<runtime::LiveCapture> begin_live(Device, int, runtime::StreamCore*) override { return nullptr; }
+
+ private:
+  MemoryPool& pool(int device) { return pools_[static_cast<std::size_t>(device)]; }
+
+  /// Lets issued work finish before the process goes, so that no worker runs into what static destructors took away.
+  static void drain() {
+    for (int i = 0; i < runtime::host_backend().device_count(); ++i) {
+      for (const auto& stream : runtime::streams_of({DeviceKind::host, i})) {
+        queue_of(*stream).wait(stream->position);
+      }
+    }
+  }
+
+  const int device_count_;
+  DeviceProperties properties_;
+  std::vector<MemoryPool> pools_;
+};
+
+}  // namespace
+
+bool stream_reached(runtime::StreamPoint point) noexcept {
+  runtime::StreamCore& core = runtime::stream_at(point.slot);
+  return point.position <= core.base_position || !core.has_native() || queue_of(core).reached(point.position);
+}
+
+}  // namespace refrain::host
+
+namespace refrain::runtime {
+
+Backend& host_backend() {
+  static Backend& backend = *new host::HostBackend;
+  return backend;
+}
+
+}  // namespace refrain::runtime

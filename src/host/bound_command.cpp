@@ -1,0 +1,63 @@
+#include "host/bound_command.hpp"
+
+#include "kernels/host.hpp"
+
+#include <cstring>
+
+namespace refrain::host {
+
+using runtime::GeneratorPosition;
+
+/// One `bind` and one `run` for each kind of command.
+struct Binder {
+  BoundCommand& self;
+  void* const* addresses;
+
+  BoundCommand::Run operator()(runtime::EmptyCommand&) const {
+    return [](const BoundCommand&, std::span<const GeneratorPosition>) {};
+  }
+
+  BoundCommand::Run operator()(runtime::ElementwiseCommand& command) const {
+    command.args.out = addresses[command.out_access];
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (command.in_access[i] >= 0) command.args.inputs[i].data = addresses[command.in_access[i]];
+    }
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
+      kernels::elementwise_host(std::get<runtime::ElementwiseCommand>(bound.payload_).args);
+    };
+  }
+
+  BoundCommand::Run operator()(runtime::RandomCommand& command) const {
+    command.args.out = addresses[0];
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {
+      const auto& random = std::get<runtime::RandomCommand>(bound.payload_);
+      if (draws.empty() || random.absolute) {
+        kernels::random_host(random.args);
+        return;
+      }
+      const GeneratorPosition& from = draws[static_cast<std::size_t>(bound.ordinal_)];
+      kernels::RandomArgs args = random.args;
+      args.seed = from.seed;
+      args.offset += from.offset;
+      kernels::random_host(args);
+    };
+  }
+
+  BoundCommand::Run operator()(runtime::UploadCommand& command) const {
+    if (command.owned == nullptr) {
+      command.owned = std::make_shared<const std::vector<std::byte>>(command.bytes.begin(), command.bytes.end());
+    }
+    self.target_ = addresses[0];
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
+      const auto& bytes = *std::get<runtime::UploadCommand>(bound.payload_).owned;
+      std::memcpy(bound.target_, bytes.data(), bytes.size());
+    };
+  }
+};
+
+BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses, int ordinal)
+    : payload_(command.payload), ordinal_(ordinal) {
+  run_ = std::visit(Binder{*this, addresses}, payload_);
+}
+
+}  // namespace refrain::host

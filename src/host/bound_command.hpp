@@ -1,0 +1,30 @@
+#pragma once
+
+#include "runtime/command.hpp"
+#include "runtime/plan.hpp"
+
+#include <span>
+
+namespace refrain::host {
+
+/// A command with its addresses filled in, ready to run on any thread.
+class BoundCommand {
+ public:
+  /// `ordinal`: the host device that a draw of a graph takes its numbers from.
+  BoundCommand(const runtime::Command& command, void* const* addresses, int ordinal);
+
+  /// `draws`: a replay's generator positions by ordinal; empty for eager work, whose draws know their own.
+  void operator()(std::span<const runtime::GeneratorPosition> draws = {}) const { run_(*this, draws); }
+
+ private:
+  using Run = void (*)(const BoundCommand&, std::span<const runtime::GeneratorPosition>);
+
+  Run run_;
+  runtime::Payload payload_;
+  void* target_ = nullptr;
+  int ordinal_;
+
+  friend struct Binder;
+};
+
+}  // namespace refrain::host

@@ -1,0 +1,212 @@
+#include "host/scheduler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace refrain::host {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long a worker without work looks for some before it sleeps: longer than the gaps of a program that issues work
+/// steadily, far below what would be noticed as load.
+constexpr auto linger = std::chrono::microseconds(50);
+/// How long a waiting thread spins before it sleeps.
+constexpr auto patience = std::chrono::microseconds(50);
+
+void pause() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+/// Spins until `done` or the time is up.
+template <class Done>
+bool spin_until(Done done, std::chrono::microseconds limit) {
+  const Clock::time_point end = Clock::now() + limit;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (done()) return true;
+      pause();
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
+}  // namespace
+
+bool HostStream::take() noexcept {
+  State state = state_.load();
+  return (state == State::queued || state == State::idle) && state_.compare_exchange_strong(state, State::running);
+}
+
+void HostStream::announce() { Scheduler::get().enqueue(shared_from_this()); }
+
+void HostStream::run(std::uint64_t limit, bool may_linger) {
+  for (;;) {
+    std::uint64_t done = completed_.load(std::memory_order_relaxed);
+    while (done < issued_.load(std::memory_order_acquire)) {
+      if (done >= limit) {
+        state_.store(State::queued);
+        announce();
+        return;
+      }
+      if (!queue_.run_front(*this)) return;  // parked: another thread may be running this stream by now
+      completed_.store(++done);
+      if (has_waiters_.load()) wake_waiters();
+    }
+    Scheduler& scheduler = Scheduler::get();
+    if (may_linger && scheduler.try_spin()) {
+      const bool more = spin_until(
+          [&] { return issued_.load(std::memory_order_acquire) > done || scheduler.has_ready(); }, linger);
+      scheduler.stop_spinning();
+      if (more && issued_.load(std::memory_order_acquire) > done) {
+        scheduler.kick();
+        continue;
+      }
+    }
+    state_.store(State::idle);
+    if (issued_.load() == done) return;
+    State idle = State::idle;
+    if (!state_.compare_exchange_strong(idle, State::running)) return;
+  }
+}
+
+bool HostStream::reached_or_park(std::uint64_t position, HostStream& waiter) {
+  if (reached(position)) return true;
+  const std::lock_guard lock(wait_mutex_);
+  has_waiters_.store(true);
+  if (completed_.load() >= position) {
+    has_waiters_.store(!waiters_.empty() || sleepers_ > 0);
+    return true;
+  }
+  {
+    const std::lock_guard park_lock(waiter.park_mutex_);
+    waiter.parked_on_ = shared_from_this();
+    waiter.parked_until_ = position;
+  }
+  waiters_.push_back({position, waiter.shared_from_this()});
+  waiter.state_.store(State::parked);
+  return false;
+}
+
+void HostStream::wake_waiters() {
+  std::vector<std::shared_ptr<HostStream>> awake;
+  {
+    const std::lock_guard lock(wait_mutex_);
+    const std::uint64_t done = completed_.load();
+    std::erase_if(waiters_, [&](Waiter& waiter) {
+      if (waiter.position > done) return false;
+      awake.push_back(std::move(waiter.stream));
+      return true;
+    });
+    has_waiters_.store(!waiters_.empty() || sleepers_ > 0);
+    if (sleepers_ > 0) progress_.notify_all();
+  }
+  for (auto& stream : awake) {
+    {
+      const std::lock_guard lock(stream->park_mutex_);
+      stream->parked_on_.reset();
+    }
+    stream->state_.store(State::queued);
+    stream->announce();
+  }
+}
+
+void HostStream::wait(std::uint64_t position) {
+  while (!reached(position)) {
+    if (take()) {
+      run(position, false);
+      continue;
+    }
+    std::shared_ptr<HostStream> other;
+    std::uint64_t until = 0;
+    if (state_.load() == State::parked) {
+      const std::lock_guard lock(park_mutex_);
+      other = parked_on_;
+      until = parked_until_;
+    }
+    if (other != nullptr) {
+      other->wait(until);
+      continue;
+    }
+    if (spin_until([&] { return reached(position) || state_.load() != State::running; }, patience)) continue;
+    std::unique_lock lock(wait_mutex_);
+    ++sleepers_;
+    has_waiters_.store(true);
+    progress_.wait(lock, [&] { return completed_.load() >= position; });
+    --sleepers_;
+    has_waiters_.store(!waiters_.empty() || sleepers_ > 0);
+  }
+}
+
+Scheduler::Scheduler() : most_workers_(static_cast<int>(std::max(2U, std::thread::hardware_concurrency()))) {}
+
+Scheduler& Scheduler::get() {
+  static Scheduler& scheduler = *new Scheduler;
+  return scheduler;
+}
+
+void Scheduler::enqueue(std::shared_ptr<HostStream> stream) {
+  std::unique_lock lock(mutex_);
+  ready_.push_back(std::move(stream));
+  ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_release);
+  if (spinning_.load() && ready_.size() == 1) return;  // the spinner takes it, or kicks if it finds work of its own
+  rouse(std::move(lock));
+}
+
+void Scheduler::kick() {
+  if (!has_ready()) return;
+  std::unique_lock lock(mutex_);
+  if (!ready_.empty()) rouse(std::move(lock));
+}
+
+void Scheduler::rouse(std::unique_lock<std::mutex> lock) {
+  const bool wake = parked_ > 0;
+  const bool hire = !wake && workers_ < most_workers_;
+  workers_ += hire;
+  lock.unlock();
+  if (wake) wake_.notify_one();
+  if (hire) std::thread([this] { work(); }).detach();
+}
+
+std::shared_ptr<HostStream> Scheduler::next() {
+  const std::lock_guard lock(mutex_);
+  if (ready_.empty()) return nullptr;
+  auto stream = std::move(ready_.front());
+  ready_.pop_front();
+  ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_release);
+  return stream;
+}
+
+void Scheduler::work() {
+  for (;;) {
+    if (auto stream = next()) {
+      kick();
+      HostStream::State queued = HostStream::State::queued;
+      if (stream->state_.compare_exchange_strong(queued, HostStream::State::running)) {
+        stream->run(HostStream::no_limit, true);
+      }
+      continue;
+    }
+    if (try_spin()) {
+      const bool found = spin_until([&] { return has_ready(); }, linger);
+      stop_spinning();
+      if (found) continue;
+    }
+    std::unique_lock lock(mutex_);
+    ++parked_;
+    wake_.wait(lock, [&] { return !ready_.empty(); });
+    --parked_;
+  }
+}
+
+}  // namespace refrain::host

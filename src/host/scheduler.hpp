@@ -1,0 +1,105 @@
+#pragma once
+
+#include "host/task_queue.hpp"
+#include "runtime/backend.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace refrain::host {
+
+/// An in-order queue that the workers, or a thread that waits for it, run. Positions count its tasks.
+class HostStream : public std::enable_shared_from_this<HostStream> {
+ public:
+  static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+  explicit HostStream(std::uint64_t position) : issued_(position), completed_(position) {}
+
+  /// One producer at a time (the order lock sees to it).
+  template <class Task>
+  void push(Task&& task) {
+    queue_.push(std::forward<Task>(task));
+    issued_.store(issued_.load(std::memory_order_relaxed) + 1);
+    State idle = State::idle;
+    if (state_.load() == State::idle && state_.compare_exchange_strong(idle, State::queued)) announce();
+  }
+
+  bool reached(std::uint64_t position) const noexcept { return completed_.load(std::memory_order_acquire) >= position; }
+
+  /// Blocks until the position is reached, running what is ready meanwhile.
+  void wait(std::uint64_t position);
+
+  /// For a task of `waiter`: true when this stream has reached the position; else parks `waiter` until it has.
+  bool reached_or_park(std::uint64_t position, HostStream& waiter);
+
+ private:
+  friend class Scheduler;
+
+  enum class State : std::uint8_t {
+    idle,     ///< no task
+    queued,   ///< has tasks, nobody runs them
+    running,  ///< somebody does
+    parked    ///< waits for another stream, which will queue it
+  };
+  struct Waiter {
+    std::uint64_t position;
+    std::shared_ptr<HostStream> stream;
+  };
+
+  bool take() noexcept;
+  void run(std::uint64_t limit, bool may_linger);
+  void announce();
+  void wake_waiters();
+
+  TaskQueue queue_;
+  alignas(64) std::atomic<std::uint64_t> issued_;
+  alignas(64) std::atomic<std::uint64_t> completed_;
+  std::atomic<State> state_{State::idle};
+
+  // With `completed_` a store-load pair: who stores one and then reads the other cannot miss both.
+  std::atomic<bool> has_waiters_{false};
+  std::mutex wait_mutex_;
+  std::condition_variable progress_;
+  std::vector<Waiter> waiters_;
+  int sleepers_ = 0;
+
+  std::mutex park_mutex_;  // a leaf: taken while another stream's wait_mutex_ is held
+  std::shared_ptr<HostStream> parked_on_;
+  std::uint64_t parked_until_ = 0;
+};
+
+/// The workers. At most one of them spins at a time; the others sleep.
+class Scheduler {
+ public:
+  static Scheduler& get();
+
+  void enqueue(std::shared_ptr<HostStream> stream);
+  /// Wakes or hires a worker if streams are ready that nobody was woken for.
+  void kick();
+  bool has_ready() const noexcept { return ready_count_.load(std::memory_order_acquire) > 0; }
+  bool try_spin() noexcept { return !spinning_.exchange(true, std::memory_order_acq_rel); }
+  void stop_spinning() noexcept { spinning_.store(false, std::memory_order_release); }
+
+ private:
+  Scheduler();
+  void work();
+  std::shared_ptr<HostStream> next();
+  void rouse(std::unique_lock<std::mutex> lock);
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::shared_ptr<HostStream>> ready_;
+  std::atomic<int> ready_count_{0};
+  std::atomic<bool> spinning_{false};
+  int parked_ = 0;
+  int workers_ = 0;
+  int most_workers_;
+};
+
+}  // namespace refrain::host

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "runtime/clock.hpp"
+#include "runtime/command.hpp"
+
+#include <refrain/source_location.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace refrain::runtime {
+
+/// Where the newest replay of a graph stands; shared by the histories of all buffers that the graph touches, so that a
+/// replay need not touch them. Guarded by the order lock.
+struct ReplayMark {
+  StreamPoint point;
+  bool replayed = false;
+  bool touched = true;  ///< another command met one of those buffers since; the next replay must look at each again
+};
+
+/// The label of the access that stands for a block's allocation: ordered like a write, but no fault of the program.
+inline constexpr const char allocate_label[] = "allocate";
+
+/// One earlier access of a buffer.
+struct AccessRecord {
+  StreamPoint point;           ///< when `mark` is null
+  ReplayMark* mark = nullptr;  ///< a graph's accesses: the newest replay's point
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  AccessMode mode = AccessMode::read;
+  const char* label = "";
+  SourceLocation where;
+
+  StreamPoint at() const noexcept { return mark != nullptr ? mark->point : point; }
+};
+
+/// The accesses of a buffer that a later command may still have to be ordered after. A write drops what it covers, for
+/// it was ordered after that; so the list is as long as there are streams reading or parts written, usually 1 or 2.
+class AccessHistory {
+ public:
+  int size() const noexcept { return size_; }
+  AccessRecord& operator[](int i) noexcept {
+    return i < inline_count ? inline_[static_cast<std::size_t>(i)] : more_[static_cast<std::size_t>(i - inline_count)];
+  }
+
+  void add(const AccessRecord& record) {
+    if (size_ < inline_count) {
+      inline_[static_cast<std::size_t>(size_)] = record;
+    } else {
+      more_.push_back(record);
+    }
+    ++size_;
+  }
+
+  /// Drops the records for which `gone` holds.
+  template <class Predicate>
+  void drop_if(Predicate gone) {
+    int kept = 0;
+    for (int i = 0; i < size_; ++i) {
+      if (gone((*this)[i])) continue;
+      if (kept != i) (*this)[kept] = (*this)[i];
+      ++kept;
+    }
+    size_ = kept;
+    if (size_ > inline_count) {
+      more_.resize(static_cast<std::size_t>(size_ - inline_count));
+    } else {
+      more_.clear();
+    }
+  }
+
+ private:
+  static constexpr int inline_count = 2;
+  std::array<AccessRecord, inline_count> inline_;
+  std::vector<AccessRecord> more_;
+  int size_ = 0;
+};
+
+}  // namespace refrain::runtime

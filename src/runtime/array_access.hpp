@@ -1,0 +1,23 @@
+#pragma once
+
+#include "runtime/buffer.hpp"
+
+#include <refrain/array.hpp>
+
+namespace refrain {
+
+/// The library's way into an Array.
+struct ArrayAccess {
+  static Array make(runtime::Buffer* buffer, const Shape& shape, DType dtype) {
+    Array array;
+    array.buffer_ = buffer;
+    array.shape_ = shape;
+    array.dtype_ = dtype;
+    buffer->retain_handle();
+    return array;
+  }
+  /// The array that the buffer was made for.
+  static Array whole(runtime::Buffer& buffer) { return make(&buffer, buffer.shape, buffer.dtype); }
+};
+
+}  // namespace refrain

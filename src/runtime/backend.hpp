@@ -1,0 +1,129 @@
+#pragma once
+
+// The only seam between devices. A backend runs commands on its streams and lowers plans to executables; capture
+// rules, order between streams, random-number bookkeeping and memory accounting live above it, once.
+
+#include "runtime/clock.hpp"
+#include "runtime/command.hpp"
+#include "runtime/plan.hpp"
+
+#include <refrain/device.hpp>
+#include <refrain/event.hpp>
+#include <refrain/native.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace refrain::runtime {
+
+class StreamCore;
+
+/// A backend's side of a stream.
+class BackendStream {
+ public:
+  virtual ~BackendStream() = default;
+  virtual cudaStream_t native() const noexcept { return nullptr; }
+};
+
+/// A backend's side of an event. `record` and `wait` are called with the order lock held, the others without it.
+class BackendEvent {
+ public:
+  virtual ~BackendEvent() = default;
+  virtual void record(StreamCore& stream) = 0;
+  virtual void wait(StreamCore& stream) = 0;
+  virtual bool query() = 0;
+  virtual void synchronize() = 0;
+  /// Both are complete and have timing.
+  virtual std::chrono::nanoseconds elapsed(BackendEvent& end) = 0;
+  virtual cudaEvent_t native() const noexcept { return nullptr; }
+};
+
+/// A graph made ready to run by a backend.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// Enqueues one run as one position of the stream. `draws` are the generator positions that the run starts from, by
+  /// device ordinal of the plan's backend. Called with the order lock held; no allocation.
+  virtual void launch(StreamCore& stream, std::span<const GeneratorPosition> draws) = 0;
+  virtual int node_count() const noexcept = 0;
+  virtual int edge_count() const noexcept = 0;
+  virtual cudaGraphExec_t native() const noexcept { return nullptr; }
+  virtual cudaGraph_t native_graph() const noexcept { return nullptr; }
+};
+
+/// A capture on the backend's own, really capturing streams: what `live` mode and literal lowering record into. Lanes
+/// are numbered by the caller; lane 0 is the origin. Null on backends that have no such thing.
+class LiveCapture {
+ public:
+  virtual ~LiveCapture() = default;  ///< abandons the capture when it was not ended
+  /// Forks a lane from the capture's beginning.
+  virtual void fork(int lane, Device device, int priority, StreamCore* own) = 0;
+  virtual void run(int lane, const Command& command, void* const* addresses) = 0;
+  /// Marks the lane's present point; returns its number.
+  virtual int record(int lane) = 0;
+  virtual void wait(int lane, int point) = 0;
+  /// The lane's next command depends on the nodes of that earlier command (numbered by `run` calls) too.
+  virtual void depend(int lane, int command) = 0;
+  /// The lane's native stream, for foreign code.
+  virtual cudaStream_t native(int lane) const noexcept = 0;
+  /// Joins all lanes to the origin and ends the capture.
+  virtual std::shared_ptr<Executable> end() = 0;
+};
+
+/// What a backend says of its pool.
+struct PoolStats {
+  std::int64_t reserved = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual DeviceKind kind() const noexcept = 0;
+  virtual int device_count() const noexcept = 0;
+  /// Why there are no devices; empty when there are.
+  virtual std::string why_unavailable() const = 0;
+  virtual const DeviceProperties& properties(int device) const = 0;
+  virtual std::pair<int, int> priority_range(int device) const = 0;
+
+  /// `position`: where the slot's count stands; the stream goes on from there.
+  virtual std::unique_ptr<BackendStream> create_stream(int device, int priority, Slot slot, std::uint64_t position) = 0;
+  virtual bool is_complete(StreamCore& stream, std::uint64_t position) = 0;
+  /// Blocks the host until the stream has reached the position. Without the order lock.
+  virtual void synchronize(StreamCore& stream, std::uint64_t position) = 0;
+
+  // With the order lock held; each advances the stream's position by one where it enqueues something.
+  virtual void run(StreamCore& stream, const Command& command, void* const* addresses) = 0;
+  /// Makes later work of `stream` wait for the point of another stream of this backend.
+  virtual void wait(StreamCore& stream, StreamCore& other, std::uint64_t position) = 0;
+  virtual void download(StreamCore& stream, void* target, const void* source, std::int64_t bytes) = 0;
+
+  virtual std::unique_ptr<BackendEvent> create_event(int device, EventFlags flags) = 0;
+
+  /// Memory that `stream` may use in stream order. `bytes` > 0. With the order lock held.
+  /// @throws Error(Errc::out_of_memory)
+  virtual void* allocate(StreamCore& stream, std::int64_t bytes) = 0;
+  /// Takes it back once all users have reached their points. With the order lock held.
+  virtual void free(int device, void* address, std::int64_t bytes, std::span<const StreamPoint> users) noexcept = 0;
+  virtual PoolStats pool_stats(int device) const = 0;
+  virtual void trim(int device, std::int64_t keep_bytes) = 0;
+  virtual void set_pool(int device, cudaMemPool_t pool) = 0;
+
+  virtual std::shared_ptr<Executable> lower(const Plan& plan) = 0;
+  /// `origin`: the stream to capture on itself; null: private streams. Null result: not offered.
+  virtual std::unique_ptr<LiveCapture> begin_live(Device device, int priority, StreamCore* origin) = 0;
+};
+
+/// The backend of a kind; a backend without devices is an object too.
+Backend& backend(DeviceKind kind);
+
+// Made by the folders src/host and src/cuda (no_cuda.cpp where there is no toolkit).
+Backend& host_backend();
+Backend& cuda_backend();
+
+}  // namespace refrain::runtime

@@ -1,0 +1,66 @@
+#include "runtime/buffer.hpp"
+
+#include "runtime/ledger.hpp"
+#include "runtime/order.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <vector>
+
+namespace refrain::runtime {
+
+Buffer* Buffer::allocate(StreamCore& stream, std::int64_t size_bytes, SourceLocation where) {
+  // The deleter frees the object alone if taking memory throws.
+  auto* buffer = new Buffer(stream.device, size_bytes, where);
+  if (size_bytes > 0) {
+    const OrderLock lock(order_mutex());
+    try {
+      buffer->address_ = take_memory(stream, size_bytes, where);
+    } catch (...) {
+      delete buffer;
+      throw;
+    }
+    // The block may be another's until this point of the stream: only later work of it may use the block.
+    buffer->history_.add({.point = {stream.slot, stream.position}, .begin = 0, .end = size_bytes,
+                          .mode = AccessMode::write, .label = allocate_label, .where = where});
+  }
+  return buffer;
+}
+
+Buffer* Buffer::record(Recorder& recorder, Device device, std::int64_t size_bytes, SourceLocation where) {
+  auto* buffer = new Buffer(device, size_bytes, where);
+  buffer->state_.store(State::recorded, std::memory_order_relaxed);
+  buffer->recorder_ = &recorder;
+  return buffer;
+}
+
+void Buffer::materialize(StreamCore& stream) {
+  if (address_ != nullptr || size_bytes_ == 0) return;
+  const OrderLock lock(order_mutex());
+  address_ = take_memory(stream, size_bytes_, where_);
+  history_.add({.point = {stream.slot, stream.position}, .begin = 0, .end = size_bytes_, .mode = AccessMode::write,
+                .label = allocate_label, .where = where_});
+}
+
+void Buffer::release() noexcept {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (address_ != nullptr) {
+    const OrderLock lock(order_mutex());
+    std::array<StreamPoint, 8> few;
+    std::vector<StreamPoint> many;
+    std::size_t count = 0;
+    for (int i = 0; i < history_.size(); ++i) {
+      const StreamPoint point = history_[i].at();
+      if (count < few.size()) {
+        few[count++] = point;
+      } else {
+        if (many.empty()) many.assign(few.begin(), few.end());
+        many.push_back(point);
+      }
+    }
+    give_memory(device_, address_, size_bytes_,
+                many.empty() ? std::span<const StreamPoint>(few.data(), count) : std::span<const StreamPoint>(many));
+  }
+  delete this;
+}
+
+}  // namespace refrain::runtime

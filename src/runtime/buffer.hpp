@@ -1,0 +1,109 @@
+#pragma once
+
+#include "runtime/access_history.hpp"
+
+#include <refrain/device.hpp>
+#include <refrain/dtype.hpp>
+#include <refrain/shape.hpp>
+#include <refrain/source_location.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace refrain::runtime {
+
+class Recorder;
+class StreamCore;
+
+/// A block of device memory with its users. Arrays hold handles, commands and graphs hold references; the memory goes
+/// back to the pool, in stream order after all its users, when both are gone.
+class Buffer {
+ public:
+  enum class State : std::uint8_t {
+    ready,     ///< has a block; ordered by its history
+    recorded,  ///< made in a capture; has values from the first replay on
+    discarded  ///< its capture was discarded: no use but destruction
+  };
+
+  /// A block from the pool, usable in stream order. Zero bytes: no block.
+  /// @throws Error(Errc::out_of_memory)
+  static Buffer* allocate(StreamCore& stream, std::int64_t size_bytes, SourceLocation where);
+  /// No block yet: made while `recorder` records.
+  static Buffer* record(Recorder& recorder, Device device, std::int64_t size_bytes, SourceLocation where);
+
+  /// Gives a recorded buffer its own block, if it has none.
+  /// @throws Error(Errc::out_of_memory)
+  void materialize(StreamCore& stream);
+
+  // What the block was made to hold; set once, by the array layer.
+  Shape shape;
+  DType dtype = DType::float32;
+
+  Device device() const noexcept { return device_; }
+  std::int64_t size_bytes() const noexcept { return size_bytes_; }
+  void* address() const noexcept { return address_; }
+  SourceLocation where() const noexcept { return where_; }
+
+  // Guarded by the order lock, as is everything that ordering reads.
+  AccessHistory& history() noexcept { return history_; }
+  State state() const noexcept { return state_.load(std::memory_order_acquire); }
+  void set_state(State state) noexcept { state_.store(state, std::memory_order_release); }
+  Recorder* recorder() const noexcept { return recorder_; }
+  void leave_recorder() noexcept { recorder_ = nullptr; }
+
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept;
+  void retain_handle() noexcept {
+    handles_.fetch_add(1, std::memory_order_relaxed);
+    retain();
+  }
+  void release_handle() noexcept {
+    handles_.fetch_sub(1, std::memory_order_relaxed);
+    release();
+  }
+  /// How many of the user's arrays name this buffer.
+  int handles() const noexcept { return handles_.load(std::memory_order_relaxed); }
+
+ private:
+  Buffer(Device device, std::int64_t size_bytes, SourceLocation where) noexcept
+      : device_(device), size_bytes_(size_bytes), where_(where) {}
+  ~Buffer() = default;
+
+  std::atomic<int> references_{0};
+  std::atomic<int> handles_{0};
+  std::atomic<State> state_{State::ready};
+  Device device_;
+  std::int64_t size_bytes_;
+  void* address_ = nullptr;
+  Recorder* recorder_ = nullptr;
+  SourceLocation where_;
+  AccessHistory history_;
+};
+
+/// A counted reference to a buffer, not a user's handle.
+class BufferRef {
+ public:
+  BufferRef() noexcept = default;
+  explicit BufferRef(Buffer* buffer) noexcept : buffer_(buffer) {
+    if (buffer_ != nullptr) buffer_->retain();
+  }
+  BufferRef(const BufferRef& other) noexcept : BufferRef(other.buffer_) {}
+  BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
+  BufferRef& operator=(BufferRef other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~BufferRef() {
+    if (buffer_ != nullptr) buffer_->release();
+  }
+
+  Buffer* get() const noexcept { return buffer_; }
+  Buffer* operator->() const noexcept { return buffer_; }
+
+ private:
+  Buffer* buffer_ = nullptr;
+};
+
+}  // namespace refrain::runtime

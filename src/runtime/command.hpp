@@ -1,0 +1,70 @@
+#pragma once
+
+#include "kernels/args.hpp"
+
+#include <refrain/device.hpp>
+#include <refrain/event.hpp>
+#include <refrain/source_location.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace refrain::runtime {
+
+class Buffer;
+
+enum class AccessMode : std::uint8_t { read, write };
+
+/// Bytes [begin, end) of a buffer that a command touches.
+struct Access {
+  Buffer* buffer = nullptr;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  AccessMode mode = AccessMode::read;
+};
+
+// One struct per kind of command. Access k of the command is named by index; its address is handed to the backend
+// when the command runs or is lowered: addresses[k] is the address of byte 0 of access k's buffer.
+
+/// Nothing at all, ordered: an empty kernel on CUDA.
+struct EmptyCommand {};
+
+/// An elementwise op; `out_access` and `in_access[i]` (-1: scalar) say which access each pointer is.
+struct ElementwiseCommand {
+  kernels::ElementwiseArgs args;
+  int out_access = 0;
+  std::array<int, 2> in_access{-1, -1};
+};
+
+/// Random numbers into access 0. While recording `args.offset` is relative to the generator's position at the replay.
+struct RandomCommand {
+  kernels::RandomArgs args;
+  std::uint64_t increment = 0;  ///< how far the draw advances the generator
+  bool absolute = false;        ///< after a recorded `manual_seed`: the offset is the same in every replay
+};
+
+/// Bytes of the program (literals, host arrays) into access 0, `offset` bytes into the buffer.
+struct UploadCommand {
+  std::span<const std::byte> bytes;                  ///< valid while submitting
+  std::shared_ptr<const std::vector<std::byte>> owned;  ///< a recording's copy of them
+};
+
+using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand>;
+
+/// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
+struct Command {
+  Payload payload;
+  std::span<const Access> accesses;
+  const char* label = "";  ///< static text
+  SourceLocation where;
+};
+
+/// The name of a payload's kind, e.g. "elementwise".
+const char* kind_name(const Payload& payload) noexcept;
+
+}  // namespace refrain::runtime

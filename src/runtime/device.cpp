@@ -1,0 +1,112 @@
+#include "runtime/backend.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/thread_state.hpp"
+
+#include <refrain/device.hpp>
+#include <refrain/error.hpp>
+
+#include <charconv>
+#include <cstdlib>
+#include <ostream>
+
+namespace refrain {
+
+Device Device::parse(std::string_view text) {
+  const auto refuse = [&] {
+    throw Error(Errc::invalid_value, "Device::parse", '"' + std::string(text) + '"',
+                "is not a device; write host, cuda, host:N or cuda:N");
+  };
+  Device device;
+  const std::string_view kind = text.substr(0, text.find(':'));
+  if (kind == "host") {
+    device.kind = DeviceKind::host;
+  } else if (kind == "cuda") {
+    device.kind = DeviceKind::cuda;
+  } else {
+    refuse();
+  }
+  if (kind.size() < text.size()) {
+    const std::string_view ordinal = text.substr(kind.size() + 1);
+    const auto [end, error] = std::from_chars(ordinal.begin(), ordinal.end(), device.index);
+    if (error != std::errc() || end != ordinal.end() || device.index < 0) refuse();
+  }
+  return device;
+}
+
+std::string Device::str() const {
+  return (kind == DeviceKind::host ? "host:" : "cuda:") + std::to_string(index);
+}
+
+std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
+
+int device_count(DeviceKind kind) { return runtime::backend(kind).device_count(); }
+
+std::string why_no_cuda() { return runtime::cuda_backend().why_unavailable(); }
+
+std::vector<Device> devices() {
+  std::vector<Device> all;
+  for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::host}) {
+    for (int i = 0; i < device_count(kind); ++i) all.push_back({kind, i});
+  }
+  return all;
+}
+
+DeviceProperties device_properties(Device device) {
+  runtime::require_device(device, "device_properties");
+  return runtime::backend(device.kind).properties(device.index);
+}
+
+Device current_device() { return runtime::thread_state().device(); }
+
+DeviceGuard::DeviceGuard(Device device) : previous_(current_device()) {
+  runtime::require_device(device, "DeviceGuard");
+  runtime::thread_state().set_device(device);
+}
+
+DeviceGuard::~DeviceGuard() { runtime::thread_state().set_device(previous_); }
+
+namespace runtime {
+
+Backend& backend(DeviceKind kind) { return kind == DeviceKind::host ? host_backend() : cuda_backend(); }
+
+void require_device(Device device, const char* call, SourceLocation where) {
+  const int count = device_count(device.kind);
+  if (device.index >= 0 && device.index < count) return;
+  std::string reason = "there is no such device; there are";
+  for (const Device& known : devices()) reason += " " + known.str();
+  if (device.kind == DeviceKind::cuda && count == 0) reason += " (" + why_no_cuda() + ")";
+  throw Error(Errc::no_device, call, device.str(), reason, where);
+}
+
+Device initial_device() {
+  static const Device device = [] {
+    const std::string wish = environment("REFRAIN_DEVICE");
+    if (!wish.empty()) {
+      const Device wished = Device::parse(wish);
+      require_device(wished, "REFRAIN_DEVICE");
+      return wished;
+    }
+    return Device{device_count(DeviceKind::cuda) > 0 ? DeviceKind::cuda : DeviceKind::host, 0};
+  }();
+  return device;
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+int environment_int(const char* name, int fallback, int lowest, int highest) {
+  const std::string text = environment(name);
+  if (text.empty()) return fallback;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < lowest || value > highest) {
+    throw Error(Errc::invalid_value, name, '"' + text + '"',
+                "must be a number from " + std::to_string(lowest) + " to " + std::to_string(highest));
+  }
+  return value;
+}
+
+}  // namespace runtime
+}  // namespace refrain

@@ -1,0 +1,188 @@
+#include <refrain/event.hpp>
+
+#include "runtime/event_core.hpp"
+#include "runtime/order.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <refrain/error.hpp>
+#include <refrain/stream.hpp>
+
+#include <atomic>
+#include <ostream>
+
+namespace refrain {
+
+using runtime::EventCore;
+using runtime::OrderLock;
+using runtime::order_mutex;
+
+namespace {
+
+/// What a host-side question needs, taken under the order lock.
+struct Snapshot {
+  std::shared_ptr<runtime::BackendEvent> native;
+  runtime::StreamPoint point;
+  runtime::Clock before;
+};
+
+Snapshot snapshot(EventCore& event, const char* call, SourceLocation where) {
+  const OrderLock lock(order_mutex());
+  event.refuse_captured(call, where);
+  if (!event.recorded) return {};
+  return {event.native, event.point, event.clock};
+}
+
+void saw(const Snapshot& event) {
+  const OrderLock lock(order_mutex());
+  runtime::host_saw(event.point, event.before);
+}
+
+}  // namespace
+
+Event::Event(EventFlags flags) : core_(std::make_shared<EventCore>(flags)) {}
+
+void Event::record(SourceLocation where) { current_stream().record_event(*this, where); }
+void Event::record(const Stream& stream, SourceLocation where) { stream.record_event(*this, where); }
+void Event::wait(const Stream& stream, SourceLocation where) const { stream.wait_event(*this, where); }
+
+bool Event::query(SourceLocation where) const {
+  const Snapshot event = snapshot(*core_, "query", where);
+  if (event.native == nullptr) return true;
+  if (!event.native->query()) return false;
+  saw(event);
+  return true;
+}
+
+void Event::synchronize(SourceLocation where) const {
+  const Snapshot event = snapshot(*core_, "synchronize", where);
+  if (event.native == nullptr) return;
+  event.native->synchronize();
+  saw(event);
+}
+
+std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) const {
+  for (const EventCore* event : {core_.get(), end.core_.get()}) {
+    if (!event->flags.timing) {
+      throw Error(Errc::invalid_value, "elapsed_time", event->str(), "has no timing; make it with Event({.timing = true})",
+                  where);
+    }
+  }
+  std::shared_ptr<runtime::BackendEvent> first;
+  std::shared_ptr<runtime::BackendEvent> last;
+  bool one_device = false;
+  {
+    const OrderLock lock(order_mutex());
+    for (const EventCore* event : {core_.get(), end.core_.get()}) {
+      event->refuse_captured("elapsed_time", where);
+      if (!event->recorded) {
+        throw Error(Errc::invalid_value, "elapsed_time", event->str(), "was never recorded; record it on a stream first",
+                    where);
+      }
+    }
+    first = core_->native;
+    last = end.core_->native;
+    one_device = core_->device == end.core_->device;
+  }
+  for (const auto& [native, event] : {std::pair{first, core_}, std::pair{last, end.core_}}) {
+    if (!native->query()) {
+      throw Error(Errc::not_ready, "elapsed_time", event->str(), "is not complete yet; synchronize it first", where);
+    }
+  }
+  if (!one_device) {
+    throw Error(Errc::invalid_value, "elapsed_time", core_->str() + " and " + end.core_->str(),
+                "are of two devices, whose clocks differ; time on one device", where);
+  }
+  return first->elapsed(*last);
+}
+
+float Event::elapsed_time(const Event& end, SourceLocation where) const {
+  return std::chrono::duration<float, std::milli>(elapsed(end, where)).count();
+}
+
+EventFlags Event::flags() const { return core_->flags; }
+
+std::optional<Device> Event::device() const {
+  const OrderLock lock(order_mutex());
+  return core_->device;
+}
+
+cudaEvent_t Event::native() const {
+  const OrderLock lock(order_mutex());
+  if (core_->device && core_->device->kind == DeviceKind::host) {
+    throw Error(Errc::not_supported, "native", core_->str(), "a host device has no CUDA event");
+  }
+  return core_->native == nullptr ? nullptr : core_->native->native();
+}
+
+std::ostream& operator<<(std::ostream& out, const Event& event) {
+  const OrderLock lock(order_mutex());
+  const EventCore& core = *event.core();
+  out << core.str();
+  if (core.captured != nullptr) return out << " in " << core.captured->holder();
+  return core.recorded ? out << " on " << core.device->str() : out << ", not recorded";
+}
+
+namespace runtime {
+
+namespace {
+
+std::uint64_t next_event_id() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+EventCore::EventCore(EventFlags flags) : flags(flags), id(next_event_id()) {}
+
+void EventCore::bind_device(Device of_stream, const char* call, SourceLocation where) {
+  const OrderLock lock(order_mutex());
+  if (device && *device != of_stream) {
+    throw Error(Errc::wrong_device, call, str(),
+                "belongs to " + device->str() + ", the device of its first record, and cannot be recorded on " +
+                    of_stream.str() + "; record another event there (waiting across devices is fine)",
+                where);
+  }
+}
+
+void EventCore::refuse_captured(const char* call, SourceLocation where) const {
+  if (captured == nullptr) return;
+  throw Error(Errc::captured_event, call, str(),
+              "its newest record is in " + captured->holder() +
+                  "; record it again outside, or make it with Event({.external = true}) to see it in replays",
+              where);
+}
+
+void EventCore::record_eagerly(StreamCore& stream) {
+  if (native == nullptr) native = stream.backend().create_event(stream.device.index, flags);
+  native->record(stream);
+  device = stream.device;
+  recorded = true;
+  captured.reset();
+  point = {stream.slot, stream.position};
+  stream_id = stream.id;
+  clock = stream.clock;
+}
+
+Recorder* wait_recorder(const StreamCore& stream, const EventCore& event) {
+  if (Recorder* recorder = recorder_of(stream)) return recorder;
+  const OrderLock lock(order_mutex());
+  // A stream outside that waits for an event of an open capture joins it, or is refused by it.
+  return event.captured == nullptr ? nullptr : event.captured->recorder();
+}
+
+void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, SourceLocation where) {
+  const OrderLock lock(order_mutex());
+  event.refuse_captured(call, where);
+  if (!event.recorded || event.stream_id == stream.id) return;
+  if (event.device->kind != stream.device.kind) {
+    throw Error(Errc::not_supported, call, stream.str(),
+                "cannot wait for an event of " + event.device->str() + "; synchronize the event first", where);
+  }
+  event.native->wait(stream);
+  stream.clock.merge(event.clock);
+  stream.clock.raise(event.point);
+}
+
+}  // namespace runtime
+}  // namespace refrain

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "runtime/backend.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/recorder.hpp"
+
+#include <refrain/event.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace refrain::runtime {
+
+class StreamCore;
+
+/// The event behind its handles. Everything but `flags` and `id` is guarded by the order lock.
+class EventCore {
+ public:
+  explicit EventCore(EventFlags flags);
+
+  const EventFlags flags;
+  const std::uint64_t id;
+  std::optional<Device> device;               ///< of the first record
+  std::shared_ptr<BackendEvent> native;       ///< made at the first eager record
+  bool recorded = false;                      ///< eagerly, at least once
+  StreamPoint point;                          ///< of the newest eager record
+  std::uint64_t stream_id = 0;                ///< of the newest eager record
+  Clock clock;                                ///< what comes before it
+  std::shared_ptr<CapturedPoint> captured;    ///< set when the newest record is in a capture
+
+  std::string str() const { return "event " + std::to_string(id); }
+
+  /// @throws Error(Errc::wrong_device)
+  void bind_device(Device of_stream, const char* call, SourceLocation where);
+  /// @throws Error(Errc::captured_event) when the newest record is in a capture. With the order lock held.
+  void refuse_captured(const char* call, SourceLocation where) const;
+  /// With the order lock held.
+  void record_eagerly(StreamCore& stream);
+};
+
+/// Who must be asked when the stream waits for the event: the capture that records the stream, else the open capture
+/// that holds the event, else nobody.
+Recorder* wait_recorder(const StreamCore& stream, const EventCore& event);
+void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, SourceLocation where);
+
+}  // namespace refrain::runtime

@@ -1,0 +1,85 @@
+#include "runtime/findings.hpp"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace refrain {
+
+std::string_view to_string(DiagnosticKind kind) noexcept {
+  switch (kind) {
+    case DiagnosticKind::edge_added: return "edge_added";
+    case DiagnosticKind::edges_pruned: return "edges_pruned";
+    case DiagnosticKind::unarmed_wait: return "unarmed_wait";
+    case DiagnosticKind::empty_capture: return "empty_capture";
+    case DiagnosticKind::forked: return "forked";
+    case DiagnosticKind::joined: return "joined";
+    case DiagnosticKind::outside_wait: return "outside_wait";
+    case DiagnosticKind::output_kept: return "output_kept";
+    case DiagnosticKind::capture_discarded: return "capture_discarded";
+    case DiagnosticKind::pass: return "pass";
+    case DiagnosticKind::lowering: return "lowering";
+  }
+  return "unknown";
+}
+
+namespace {
+
+constexpr std::size_t most_findings = 1000;
+
+struct Findings {
+  std::mutex mutex;
+  std::deque<Diagnostic> list;
+  std::set<std::pair<std::string, std::string>> reported;
+  std::shared_ptr<const std::function<void(const Diagnostic&)>> sink;
+};
+
+Findings& findings() {
+  static Findings& all = *new Findings;
+  return all;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> diagnostics() {
+  const std::lock_guard lock(findings().mutex);
+  return {findings().list.begin(), findings().list.end()};
+}
+
+void clear_diagnostics() {
+  const std::lock_guard lock(findings().mutex);
+  findings().list.clear();
+  findings().reported.clear();
+}
+
+void set_log_sink(std::function<void(const Diagnostic&)> sink) {
+  auto shared = sink ? std::make_shared<const std::function<void(const Diagnostic&)>>(std::move(sink)) : nullptr;
+  const std::lock_guard lock(findings().mutex);
+  findings().sink = std::move(shared);
+}
+
+namespace runtime {
+
+void find_added_order(const std::string& first, const std::string& second) {
+  const std::lock_guard lock(findings().mutex);
+  if (!findings().reported.emplace(first, second).second) return;
+  findings().list.push_back({DiagnosticKind::edge_added, Severity::warning, {},
+                             second + " touches the memory of " + first +
+                                 " on another stream and nothing ordered the two; the order was added. Let the "
+                                 "second stream wait_event or wait_stream for the first."});
+  if (findings().list.size() > most_findings) findings().list.pop_front();
+}
+
+void log(const Diagnostic& diagnostic) {
+  std::shared_ptr<const std::function<void(const Diagnostic&)>> sink;
+  {
+    const std::lock_guard lock(findings().mutex);
+    sink = findings().sink;
+  }
+  if (sink) (*sink)(diagnostic);
+}
+
+}  // namespace runtime
+}  // namespace refrain

@@ -1,0 +1,89 @@
+#include "runtime/ledger.hpp"
+
+#include "runtime/environment.hpp"
+#include "runtime/order.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <refrain/error.hpp>
+#include <refrain/memory.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace refrain {
+
+namespace {
+
+/// Guarded by the order lock.
+MemoryStats& ledger(Device device) {
+  static auto& all = *new std::array<std::array<MemoryStats, runtime::most_devices>, 2>{};
+  return all[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
+}
+
+}  // namespace
+
+MemoryStats memory_stats(Device device) {
+  runtime::require_device(device, "memory_stats");
+  const runtime::OrderLock lock(runtime::order_mutex());
+  MemoryStats stats = ledger(device);
+  stats.reserved = runtime::backend(device.kind).pool_stats(device.index).reserved;
+  return stats;
+}
+
+void reset_peak_memory(Device device) {
+  runtime::require_device(device, "reset_peak_memory");
+  const runtime::OrderLock lock(runtime::order_mutex());
+  ledger(device).peak = ledger(device).live;
+}
+
+void trim(Device device, std::int64_t keep_bytes) {
+  runtime::require_device(device, "trim");
+  if (keep_bytes < 0) {
+    throw Error(Errc::invalid_value, "trim", device.str(),
+                "cannot keep " + std::to_string(keep_bytes) + " bytes; give 0 or more");
+  }
+  const runtime::OrderLock lock(runtime::order_mutex());
+  runtime::backend(device.kind).trim(device.index, keep_bytes);
+}
+
+void set_memory_limit(Device device, std::int64_t bytes) {
+  runtime::require_device(device, "set_memory_limit");
+  if (bytes < 0) {
+    throw Error(Errc::invalid_value, "set_memory_limit", device.str(),
+                "the limit cannot be " + std::to_string(bytes) + " bytes; give 0 for none");
+  }
+  const runtime::OrderLock lock(runtime::order_mutex());
+  ledger(device).limit = bytes;
+}
+
+void set_memory_pool(Device device, cudaMemPool_t pool) {
+  runtime::require_device(device, "set_memory_pool");
+  const runtime::OrderLock lock(runtime::order_mutex());
+  runtime::backend(device.kind).set_pool(device.index, pool);
+}
+
+namespace runtime {
+
+void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where) {
+  MemoryStats& stats = ledger(stream.device);
+  if (stats.limit != 0 && bytes > stats.limit - stats.live) {
+    throw Error(Errc::out_of_memory, "allocate", stream.device.str(),
+                std::to_string(bytes) + " bytes would take the " + std::to_string(stats.live) +
+                    " live ones over the limit of " + std::to_string(stats.limit) +
+                    "; drop arrays or graphs, or raise set_memory_limit",
+                where);
+  }
+  void* address = stream.backend().allocate(stream, bytes);
+  stats.live += bytes;
+  stats.peak = std::max(stats.peak, stats.live);
+  ++stats.allocations;
+  return address;
+}
+
+void give_memory(Device device, void* address, std::int64_t bytes, std::span<const StreamPoint> users) noexcept {
+  ledger(device).live -= bytes;
+  backend(device.kind).free(device.index, address, bytes, users);
+}
+
+}  // namespace runtime
+}  // namespace refrain

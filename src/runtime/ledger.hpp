@@ -1,0 +1,21 @@
+#pragma once
+
+#include "runtime/clock.hpp"
+
+#include <refrain/device.hpp>
+#include <refrain/source_location.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace refrain::runtime {
+
+class StreamCore;
+
+/// Memory from the stream's device, counted and held against the limit. With the order lock held.
+/// @throws Error(Errc::out_of_memory) naming sizes and remedy
+void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where);
+/// Gives it back once all users have reached their points. With the order lock held.
+void give_memory(Device device, void* address, std::int64_t bytes, std::span<const StreamPoint> users) noexcept;
+
+}  // namespace refrain::runtime

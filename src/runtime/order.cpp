@@ -1,0 +1,141 @@
+#include "runtime/order.hpp"
+
+#include "runtime/buffer.hpp"
+#include "runtime/findings.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <refrain/error.hpp>
+#include <refrain/memory.hpp>
+
+#include <atomic>
+
+namespace refrain {
+
+namespace {
+std::atomic<Hazards> hazards_mode{Hazards::add};
+}
+
+void set_hazards(Hazards mode) { hazards_mode.store(mode, std::memory_order_relaxed); }
+Hazards hazards() { return hazards_mode.load(std::memory_order_relaxed); }
+
+namespace runtime {
+
+namespace {
+
+/// What the host has seen done, by waiting or asking. Guarded by the order lock.
+Clock& host_clock() {
+  static Clock& clock = *new Clock;
+  return clock;
+}
+
+bool is_ordered(const StreamCore& stream, StreamPoint point) noexcept {
+  return point.slot == stream.slot || stream.clock.covers(point) || host_clock().covers(point);
+}
+
+bool conflicts(const AccessRecord& record, const Access& access) noexcept {
+  return (record.mode == AccessMode::write || access.mode == AccessMode::write) && record.begin < access.end &&
+         access.begin < record.end;
+}
+
+bool covers(const Access& access, const AccessRecord& record) noexcept {
+  return access.begin <= record.begin && record.end <= access.end;
+}
+
+std::string describe(const char* label, SourceLocation where) {
+  std::string text = std::string("'") + label + "'";
+  if (where.line != 0) text += " at " + where.str();
+  return text;
+}
+
+}  // namespace
+
+std::mutex& order_mutex() noexcept {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+void host_saw(StreamPoint point, const Clock& before) {
+  host_clock().merge(before);
+  host_clock().raise(point);
+}
+
+bool host_has_seen(StreamPoint point) noexcept { return host_clock().covers(point); }
+
+void wait_for(StreamCore& stream, StreamPoint point) {
+  if (is_ordered(stream, point)) return;
+  StreamCore& other = stream_at(point.slot);
+  if (point.position > other.base_position) {
+    stream.backend().wait(stream, other, point.position);
+    // What the other stream had waited for by now comes before too only if the wait covers its newest work; the
+    // backend may cover less, so only the point itself is noted.
+  }
+  stream.clock.raise(point);
+}
+
+namespace {
+
+/// Throws when the command would need an order that nobody asked for.
+void refuse_hazards(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where) {
+  for (const Access& access : accesses) {
+    AccessHistory& history = access.buffer->history();
+    for (int i = 0; i < history.size(); ++i) {
+      const AccessRecord& record = history[i];
+      if (!conflicts(record, access) || record.label == allocate_label || is_ordered(stream, record.at())) continue;
+      throw Error(Errc::illegal_state, label, stream.str(),
+                  "touches memory that " + describe(record.label, record.where) +
+                      " touches on another stream, and nothing orders the two; let this stream wait_event or "
+                      "wait_stream for that work, or use Hazards::add",
+                  where);
+    }
+  }
+}
+
+void order_access(StreamCore& stream, const Access& access, const char* label, SourceLocation where, bool report,
+                  const ReplayMark* mark) {
+  AccessHistory& history = access.buffer->history();
+  for (int i = 0; i < history.size(); ++i) {
+    AccessRecord& record = history[i];
+    if (record.mark != nullptr) {
+      if (record.mark == mark) continue;  // replays of one graph are ordered by their mark
+      record.mark->touched = true;
+    }
+    if (!conflicts(record, access)) continue;
+    const StreamPoint point = record.at();
+    if (is_ordered(stream, point)) continue;
+    wait_for(stream, point);
+    if (report && hazards() == Hazards::add && record.label != allocate_label) {
+      find_added_order(describe(record.label, record.where), describe(label, where));
+    }
+  }
+}
+
+void note_access(const StreamCore& stream, const Access& access, const char* label, SourceLocation where,
+                 ReplayMark* mark) {
+  AccessHistory& history = access.buffer->history();
+  history.drop_if([&](const AccessRecord& record) {
+    if (!covers(access, record)) return false;
+    if (record.mark != mark && record.mark != nullptr) return false;  // moves on with each replay
+    if (access.mode == AccessMode::write) return true;
+    return record.mode == AccessMode::read && record.mark == mark &&
+           (mark != nullptr || record.point.slot == stream.slot);
+  });
+  history.add({.point = {stream.slot, stream.position + 1},
+               .mark = mark,
+               .begin = access.begin,
+               .end = access.end,
+               .mode = access.mode,
+               .label = label,
+               .where = where});
+}
+
+}  // namespace
+
+void order_command(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
+                   bool report, ReplayMark* mark) {
+  if (report && hazards() == Hazards::error) refuse_hazards(stream, accesses, label, where);
+  for (const Access& access : accesses) order_access(stream, access, label, where, report, mark);
+  for (const Access& access : accesses) note_access(stream, access, label, where, mark);
+}
+
+}  // namespace runtime
+}  // namespace refrain

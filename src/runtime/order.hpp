@@ -1,0 +1,36 @@
+#pragma once
+
+#include "runtime/access_history.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/command.hpp"
+
+#include <refrain/source_location.hpp>
+
+#include <mutex>
+#include <span>
+
+namespace refrain::runtime {
+
+class Buffer;
+class StreamCore;
+
+/// Guards what order is made of: positions, clocks, histories, replay marks, generators. Held while a backend
+/// enqueues, so that issue order is one order; never while the host waits or user code runs.
+std::mutex& order_mutex() noexcept;
+using OrderLock = std::unique_lock<std::mutex>;
+
+/// Orders a command about to be issued on `stream` after every earlier command that conflicts with one of its accesses
+/// (`order.md` rule 1), and notes the accesses at the stream's next position. Added orders are findings if `report`.
+/// `mark`: the command is a replay of the graph that owns the mark. With the order lock held.
+/// @throws Error(Errc::illegal_state) under Hazards::error, before anything changed
+void order_command(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
+                   bool report = true, ReplayMark* mark = nullptr);
+
+/// The host has seen everything up to this point done, and so what comes before it.
+void host_saw(StreamPoint point, const Clock& before);
+bool host_has_seen(StreamPoint point) noexcept;
+
+/// Waits for `point` unless it is known to come before.
+void wait_for(StreamCore& stream, StreamPoint point);
+
+}  // namespace refrain::runtime

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "runtime/command.hpp"
+
+#include <refrain/device.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace refrain::runtime {
+
+/// Where a device's generator stands.
+struct GeneratorPosition {
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;
+  friend bool operator==(const GeneratorPosition&, const GeneratorPosition&) = default;
+};
+
+/// A command with its addresses and exact predecessors, ready to be lowered.
+struct PlannedCommand {
+  const Command* command = nullptr;
+  std::vector<void*> addresses;   ///< one per access
+  std::vector<int> dependencies;  ///< earlier commands, transitively reduced
+  int lane = 0;
+};
+
+/// A stream of the program or, after planning, a branch.
+struct PlannedLane {
+  Device device;
+  int priority = 0;
+};
+
+/// One step of the program as written, for literal lowering.
+struct PlanStep {
+  enum class Kind : std::uint8_t { fork, command, record, wait, depend };
+  Kind kind = Kind::command;
+  int lane = 0;
+  int index = 0;  ///< command: its number; record: the point's number; wait: that of the point; depend: a command
+};
+
+/// What a backend makes an executable of. Refers to the program's commands, which outlive the executable.
+struct Plan {
+  Device device;  ///< the origin's
+  std::vector<PlannedLane> lanes;
+  std::vector<PlannedCommand> commands;        ///< in an order that respects the dependencies
+  std::vector<PlanStep> steps;                 ///< empty unless literal
+  std::vector<std::uint64_t> draw_increments;  ///< by device ordinal: how far one run advances the generator
+  std::shared_ptr<const void> keep_alive;      ///< the program and its memory
+};
+
+}  // namespace refrain::runtime

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "runtime/command.hpp"
+
+#include <refrain/native.hpp>
+#include <refrain/source_location.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace refrain::runtime {
+
+class Buffer;
+class EventCore;
+class StreamCore;
+
+/// A point of an event's record inside a capture; what it holds is the recording layer's.
+class CapturedPoint {
+ public:
+  virtual ~CapturedPoint() = default;
+  /// The open capture's recorder, or null when the capture is over.
+  virtual class Recorder* recorder() const noexcept = 0;
+  /// "the open capture of stream 3", "graph 2", "a discarded capture"
+  virtual std::string holder() const = 0;
+};
+
+/// What the runtime sees of a capture: calls on member streams go here. The capture rules are behind it, once for all
+/// devices. Every call either does its work or throws and leaves the capture as it was.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+
+  virtual bool thread_scoped() const noexcept = 0;
+  virtual void submit(StreamCore& stream, const Command& command) = 0;
+  virtual void record_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;
+  virtual void wait_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;
+  /// Memory of an array made in the capture.
+  virtual Buffer* allocate(StreamCore& stream, std::int64_t bytes, SourceLocation where) = 0;
+  virtual void manual_seed(std::uint64_t seed, SourceLocation where) = 0;
+  /// Throws capture_unsupported for a call that no capture allows on this stream.
+  [[noreturn]] virtual void refuse(const char* call, const std::string& object, SourceLocation where) const = 0;
+  virtual cudaStream_t native(StreamCore& stream, SourceLocation where) = 0;
+  virtual void stream_destroyed(StreamCore& stream) noexcept = 0;
+  /// True when the device has streams in this capture. With the order lock held.
+  virtual bool spans(Device device) const noexcept = 0;
+};
+
+/// The thread-scoped capture of this thread, if any.
+Recorder* thread_recorder() noexcept;
+void set_thread_recorder(Recorder* recorder) noexcept;
+
+/// Who records what this thread issues on the stream: its thread-scoped capture, else the capture that the stream is a
+/// member of, else nobody.
+Recorder* recorder_of(const StreamCore& stream) noexcept;
+
+/// The open captures of the process and the threads that began them. With the order lock held.
+void add_open_recorder(const Recorder& recorder);
+void remove_open_recorder(const Recorder& recorder) noexcept;
+
+/// Whether this thread has an open capture with streams of the device: its thread-scoped one, or a stream-scoped one
+/// that it began.
+bool captures_here(Device device) noexcept;
+
+}  // namespace refrain::runtime

@@ -1,0 +1,168 @@
+#include <refrain/stream.hpp>
+
+#include "runtime/environment.hpp"
+#include "runtime/event_core.hpp"
+#include "runtime/order.hpp"
+#include "runtime/stream_core.hpp"
+#include "runtime/thread_state.hpp"
+
+#include <refrain/error.hpp>
+
+#include <array>
+#include <mutex>
+#include <ostream>
+
+namespace refrain {
+
+using runtime::OrderLock;
+using runtime::order_mutex;
+using runtime::Recorder;
+using runtime::recorder_of;
+using runtime::StreamCore;
+
+Stream::Stream(int priority) : Stream(current_device(), priority) {}
+
+Stream::Stream(Device device, int priority)
+    : life_(std::make_shared<runtime::StreamLife>(runtime::create_stream_core(device, priority))) {}
+
+std::pair<int, int> Stream::priority_range(Device device) {
+  runtime::require_device(device, "priority_range");
+  return runtime::backend(device.kind).priority_range(device.index);
+}
+
+StreamCore& Stream::core() const {
+  if (life_ == nullptr) {
+    throw Error(Errc::invalid_value, "Stream", "a stream that was moved from", "names no stream; use the new one");
+  }
+  return *life_->core;
+}
+
+void Stream::wait_event(const Event& event, SourceLocation where) const {
+  StreamCore& stream = core();
+  runtime::EventCore& awaited = *event.core();
+  if (Recorder* recorder = runtime::wait_recorder(stream, awaited)) {
+    recorder->wait_event(stream, awaited, where);
+    return;
+  }
+  runtime::wait_event_eagerly(stream, awaited, "wait_event", where);
+}
+
+void Stream::wait_stream(const Stream& other, SourceLocation where) const {
+  if (*this == other) return;
+  Event event;
+  other.record_event(event, where);
+  wait_event(event, where);
+}
+
+Event Stream::record_event(SourceLocation where) const {
+  Event event;
+  record_event(event, where);
+  return event;
+}
+
+void Stream::record_event(Event& event, SourceLocation where) const {
+  StreamCore& stream = core();
+  runtime::EventCore& target = *event.core();
+  target.bind_device(stream.device, "record_event", where);
+  if (Recorder* recorder = recorder_of(stream)) {
+    recorder->record_event(stream, target, where);
+    return;
+  }
+  const OrderLock lock(order_mutex());
+  target.record_eagerly(stream);
+}
+
+bool Stream::query(SourceLocation where) const {
+  StreamCore& stream = core();
+  if (const Recorder* recorder = recorder_of(stream)) recorder->refuse("query", stream.str(), where);
+  OrderLock lock(order_mutex());
+  const runtime::StreamPoint point{stream.slot, stream.position};
+  const runtime::Clock before = stream.clock;
+  lock.unlock();
+  if (!stream.backend().is_complete(stream, point.position)) return false;
+  lock.lock();
+  runtime::host_saw(point, before);
+  return true;
+}
+
+void Stream::synchronize(SourceLocation where) const {
+  StreamCore& stream = core();
+  if (const Recorder* recorder = recorder_of(stream)) recorder->refuse("synchronize", stream.str(), where);
+  runtime::synchronize_with(stream);
+}
+
+Device Stream::device() const { return core().device; }
+int Stream::priority() const { return core().priority; }
+std::uint64_t Stream::id() const { return core().id; }
+
+bool Stream::is_capturing() const noexcept { return life_ != nullptr && recorder_of(*life_->core) != nullptr; }
+
+cudaStream_t Stream::native(SourceLocation where) const {
+  StreamCore& stream = core();
+  if (stream.device.kind == DeviceKind::host) {
+    throw Error(Errc::not_supported, "native", stream.str(), "a host device has no CUDA stream", where);
+  }
+  if (Recorder* recorder = recorder_of(stream)) return recorder->native(stream, where);
+  return stream.native().native();
+}
+
+std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out << stream.core().str(); }
+
+Stream current_stream() { return current_stream(current_device()); }
+
+Stream current_stream(Device device) {
+  runtime::require_device(device, "current_stream");
+  return runtime::thread_state().stream(device);
+}
+
+void set_current_stream(const Stream& stream) { runtime::thread_state().set_stream(stream); }
+
+Stream default_stream() { return default_stream(current_device()); }
+
+Stream default_stream(Device device) {
+  runtime::require_device(device, "default_stream");
+  struct Cell {
+    std::once_flag once;
+    std::optional<Stream> stream;
+  };
+  static auto& all = *new std::array<std::array<Cell, runtime::most_devices>, 2>{};
+  Cell& cell = all[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
+  std::call_once(cell.once, [&] { cell.stream.emplace(device); });
+  return *cell.stream;
+}
+
+void synchronize(SourceLocation where) { synchronize(current_device(), where); }
+
+void synchronize(Device device, SourceLocation where) {
+  runtime::require_device(device, "synchronize", where);
+  if (runtime::captures_here(device)) {
+    throw Error(Errc::capture_unsupported, "synchronize", device.str(),
+                "this thread has an open capture on the device; synchronise after the capture", where);
+  }
+  for (const auto& stream : runtime::streams_of(device)) runtime::synchronize_with(*stream);
+}
+
+StreamGuard::StreamGuard(const Stream& stream) : device_(stream.device()), previous_(current_stream(stream.device())) {
+  set_current_stream(stream);
+}
+
+StreamGuard::~StreamGuard() { set_current_stream(previous_); }
+
+namespace runtime {
+
+void synchronize_with(StreamCore& stream) {
+  OrderLock lock(order_mutex());
+  const StreamPoint point{stream.slot, stream.position};
+  const Clock before = stream.clock;
+  lock.unlock();
+  stream.backend().synchronize(stream, point.position);
+  lock.lock();
+  host_saw(point, before);
+}
+
+}  // namespace runtime
+}  // namespace refrain
+
+std::size_t std::hash<refrain::Stream>::operator()(const refrain::Stream& stream) const noexcept {
+  return std::hash<std::uint64_t>()(stream.id());
+}

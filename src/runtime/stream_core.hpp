@@ -1,0 +1,74 @@
+#pragma once
+
+#include "runtime/backend.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/recorder.hpp"
+
+#include <refrain/stream.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace refrain::runtime {
+
+/// The stream behind handles of the user and references of the library.
+class StreamCore : public std::enable_shared_from_this<StreamCore> {
+ public:
+  StreamCore(Device device, int priority, Slot slot, std::uint64_t position);
+
+  const Device device;
+  const int priority;
+  const Slot slot;
+  const std::uint64_t id;             ///< unique in the process
+  const std::uint64_t base_position;  ///< work of the slot up to here was done before this stream began
+
+  // Guarded by the order lock.
+  std::uint64_t position;  ///< of the newest work issued
+  Clock clock;             ///< what later work of this stream comes after, other streams' work only
+
+  std::atomic<Recorder*> recorder{nullptr};  ///< the stream-scoped capture that this is a member of
+  std::atomic<bool> retired{false};          ///< no user handle is left
+
+  Backend& backend() const noexcept { return backend_; }
+  BackendStream& native() const noexcept { return *native_; }
+  bool has_native() const noexcept { return native_ != nullptr; }
+  /// The stream is over: no handle, no work. The object goes on to tell the slot's position.
+  void drop_native() noexcept { native_.reset(); }
+  std::string str() const;
+
+  /// A handle for a core that has none, as the library's own streams.
+  static Stream make_handle(std::shared_ptr<StreamCore> core);
+
+ private:
+  Backend& backend_;
+  std::unique_ptr<BackendStream> native_;
+};
+
+/// Shared by the user's handles of one stream: its death is the stream's.
+struct StreamLife {
+  explicit StreamLife(std::shared_ptr<StreamCore> of) noexcept : core(std::move(of)) {}
+  ~StreamLife();
+  StreamLife(const StreamLife&) = delete;
+  StreamLife& operator=(const StreamLife&) = delete;
+
+  std::shared_ptr<StreamCore> core;
+};
+
+/// A new stream in a free slot. Takes the order lock.
+std::shared_ptr<StreamCore> create_stream_core(Device device, int priority);
+/// The stream that has the slot now. With the order lock held.
+StreamCore& stream_at(Slot slot);
+/// All streams of a device that are alive or have work left.
+std::vector<std::shared_ptr<StreamCore>> streams_of(Device device);
+/// The library's own stream of a device, for downloads and memory of graphs.
+StreamCore& service_stream(Device device);
+
+/// The stream that is current in this thread for the device.
+StreamCore& thread_stream(Device device);
+
+/// Blocks the host until what was issued on the stream so far is done.
+void synchronize_with(StreamCore& stream);
+
+}  // namespace refrain::runtime

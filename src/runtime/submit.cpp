@@ -1,0 +1,62 @@
+#include "runtime/submit.hpp"
+
+#include "runtime/buffer.hpp"
+#include "runtime/order.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <array>
+#include <vector>
+
+namespace refrain::runtime {
+
+const char* kind_name(const Payload& payload) noexcept {
+  struct Name {
+    const char* operator()(const EmptyCommand&) const noexcept { return "empty"; }
+    const char* operator()(const ElementwiseCommand&) const noexcept { return "elementwise"; }
+    const char* operator()(const RandomCommand&) const noexcept { return "random"; }
+    const char* operator()(const UploadCommand&) const noexcept { return "upload"; }
+  };
+  return std::visit(Name{}, payload);
+}
+
+namespace {
+
+void run_now(StreamCore& stream, const Command& command) {
+  order_command(stream, command.accesses, command.label, command.where);
+  std::array<void*, 8> few;
+  std::vector<void*> many;
+  void** addresses = few.data();
+  if (command.accesses.size() > few.size()) {
+    many.resize(command.accesses.size());
+    addresses = many.data();
+  }
+  for (std::size_t i = 0; i < command.accesses.size(); ++i) addresses[i] = command.accesses[i].buffer->address();
+  stream.backend().run(stream, command, addresses);
+}
+
+}  // namespace
+
+void submit(StreamCore& stream, const Command& command) {
+  if (Recorder* recorder = recorder_of(stream)) {
+    recorder->submit(stream, command);
+    return;
+  }
+  const OrderLock lock(order_mutex());
+  run_now(stream, command);
+}
+
+void submit_draw(StreamCore& stream, Command& command) {
+  auto& random = std::get<RandomCommand>(command.payload);
+  if (Recorder* recorder = recorder_of(stream)) {
+    recorder->submit(stream, command);
+    return;
+  }
+  const OrderLock lock(order_mutex());
+  GeneratorPosition& at = generator(stream.device);
+  random.args.seed = at.seed;
+  random.args.offset = at.offset;
+  run_now(stream, command);
+  at.offset += random.increment;
+}
+
+}  // namespace refrain::runtime

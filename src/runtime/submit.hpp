@@ -1,0 +1,17 @@
+#pragma once
+
+#include "runtime/command.hpp"
+#include "runtime/generator.hpp"
+
+namespace refrain::runtime {
+
+class StreamCore;
+
+/// The one path: runs the command on the stream in issue order, or hands it to the capture that records the stream.
+/// @throws Error: what the capture rules or the backend refuse
+void submit(StreamCore& stream, const Command& command);
+
+/// The same for a draw: reserves the generator's numbers in issue order and fills in seed and offset.
+void submit_draw(StreamCore& stream, Command& command);
+
+}  // namespace refrain::runtime

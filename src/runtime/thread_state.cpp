@@ -1,0 +1,39 @@
+#include "runtime/thread_state.hpp"
+
+#include "runtime/environment.hpp"
+#include "runtime/stream_core.hpp"
+
+namespace refrain::runtime {
+
+ThreadState& thread_state() {
+  // Leaked on purpose: arrays with thread storage may be destroyed after any thread_local of ours.
+  static thread_local ThreadState* state = new ThreadState;
+  return *state;
+}
+
+Device ThreadState::device() {
+  if (!device_) device_ = initial_device();
+  return *device_;
+}
+
+const Stream& ThreadState::stream(Device device) {
+  for (const auto& [of, stream] : streams_) {
+    if (of == device) return stream;
+  }
+  return streams_.emplace_back(device, default_stream(device)).second;
+}
+
+void ThreadState::set_stream(const Stream& stream) {
+  const Device device = stream.device();
+  for (auto& [of, current] : streams_) {
+    if (of == device) {
+      current = stream;
+      return;
+    }
+  }
+  streams_.emplace_back(device, stream);
+}
+
+StreamCore& thread_stream(Device device) { return thread_state().stream(device).core(); }
+
+}  // namespace refrain::runtime

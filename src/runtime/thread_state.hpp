@@ -1,0 +1,27 @@
+#pragma once
+
+#include <refrain/device.hpp>
+#include <refrain/stream.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace refrain::runtime {
+
+/// What a thread carries: its current device and its current stream on each device.
+class ThreadState {
+ public:
+  Device device();
+  void set_device(Device device) noexcept { device_ = device; }
+
+  const Stream& stream(Device device);
+  void set_stream(const Stream& stream);
+
+ private:
+  std::optional<Device> device_;
+  std::vector<std::pair<Device, Stream>> streams_;
+};
+
+ThreadState& thread_state();
+
+}  // namespace refrain::runtime
