@@ -55,6 +55,9 @@ enum class Distribution : unsigned char {
   randint64   ///< low + (64 random bits % range): int32, int64
 };
 
+/// Cells before the offsets of a device's counters: the seed, and how far one replay moves the generator.
+inline constexpr int counter_header = 2;
+
 /// `size` random numbers of Philox4x32-10 in the layout of PyTorch's CUDA generator: grid x 256 threads, thread t is
 /// subsequence t; each of its 4-word draws fills elements t + k * grid * 256. Writes size x sizeof(type) bytes.
 struct RandomArgs {
@@ -67,11 +70,10 @@ struct RandomArgs {
   u64 seed;
   u64 offset;  ///< multiple of 4; what the generator stood at
   void* out;
-  // CUDA graphs: when `counters` is not null, block b reads its offset from counters[b] and the seed from *seed_cell in
-  // place of `seed` and `offset`, and leaves counters[b] counter_increment further.
-  const u64* seed_cell;
+  // CUDA graphs: when `counters` is not null, block b takes its offset from counters[b] and the seed from
+  // counter_cells[0] in place of `seed` and `offset`, and leaves counters[b] counter_cells[1] further.
+  const u64* counter_cells;
   u64* counters;
-  u64 counter_increment;
 };
 
 }  // namespace refrain::kernels

@@ -19,10 +19,9 @@ cudaError_t launch_random(const RandomArgs& args, cudaStream_t stream);
 /// One block that does nothing.
 cudaError_t launch_empty(cudaStream_t stream);
 
-/// In the `relative` array of launch_set_counters: this entry is an offset as it stands, not one from `base`.
-inline constexpr u64 absolute_counter = u64{1} << 63;
-
-/// The device's copy of the generator: counters[0] = seed, counters[1 + i] = base + relative[i], for i < n.
-cudaError_t launch_set_counters(u64* counters, const u64* relative, i64 n, u64 seed, u64 base, cudaStream_t stream);
+/// The device's copy of the generator: counters[0] = seed, counters[1] = increment, counters[counter_header + i] =
+/// base + relative[i] for i < n.
+cudaError_t launch_set_counters(u64* counters, const u64* relative, i64 n, u64 seed, u64 base, u64 increment,
+                                cudaStream_t stream);
 
 }  // namespace refrain::kernels

@@ -24,30 +24,61 @@ struct Contiguous {
   u64 scalar_b;
 };
 
-/// Elements per vector: 16 bytes of each array if In and Out are of one size, else 4 elements.
+/// Elements per vector: 16 bytes of the output, or 4 elements where it is narrower than the input (16 bool would make
+/// neighbouring threads read far apart).
 template <class F>
-constexpr int vector_width = sizeof(typename F::In) == sizeof(typename F::Out) ? access / sizeof(typename F::In) : 4;
+constexpr int vector_width =
+    sizeof(typename F::Out) >= sizeof(typename F::In) ? access / sizeof(typename F::Out) : 4;
 
 template <class T, int n>
 struct alignas(n * sizeof(T) < access ? n * sizeof(T) : access) Vector {
   T at[n];
 };
 
-/// One operand: element i, or `scalar` where there is no array.
+template <class F, int n>
+__device__ Vector<typename F::Out, n> apply(const Vector<typename F::In, n>& x, const Vector<typename F::In, n>& y) {
+  Vector<typename F::Out, n> result;
+#pragma unroll
+  for (int k = 0; k < n; ++k) {
+    if constexpr (F::arity == 2) {
+      result.at[k] = F::apply(x.at[k], y.at[k]);
+    } else {
+      result.at[k] = F::apply(x.at[k]);
+    }
+  }
+  return result;
+}
+
+/// One operand: an array, or `scalar` where there is none.
 template <class T>
 struct Source {
   const T* data;
   T scalar;
 
-  __device__ T load(i64 i) const { return data != nullptr ? data[i] : scalar; }
-
   template <int n>
-  __device__ Vector<T, n> load_vector(i64 i) const {
-    if (data != nullptr) return *reinterpret_cast<const Vector<T, n>*>(data + i);
+  static __device__ Vector<T, n> fill(T value) {
     Vector<T, n> filled;
 #pragma unroll
-    for (int k = 0; k < n; ++k) filled.at[k] = scalar;
+    for (int k = 0; k < n; ++k) filled.at[k] = value;
     return filled;
+  }
+
+  /// n elements from `at` on, which is aligned for a Vector.
+  template <int n>
+  __device__ Vector<T, n> load(i64 at) const {
+    if (data == nullptr) return fill<n>(scalar);
+    return *reinterpret_cast<const Vector<T, n>*>(data + at);
+  }
+
+  /// n elements from `at` on, `stride` apart.
+  template <int n>
+  __device__ Vector<T, n> load(i64 at, i64 stride, bool vectors) const {
+    if (data == nullptr || vectors) return load<n>(at);
+    if (stride == 0) return fill<n>(data[at]);
+    Vector<T, n> loaded;
+#pragma unroll
+    for (int k = 0; k < n; ++k) loaded.at[k] = data[at + k * stride];
+    return loaded;
   }
 };
 
@@ -65,24 +96,10 @@ __global__ void __launch_bounds__(block_size) contiguous(const __grid_constant__
   const i64 threads = static_cast<i64>(gridDim.x) * block_size;
 
   for (i64 i = thread * width; i < params.vector_end; i += threads * width) {
-    const auto x = a.template load_vector<width>(i);
-    Vector<Out, width> result;
-    if constexpr (F::arity == 2) {
-      const auto y = b.template load_vector<width>(i);
-#pragma unroll
-      for (int k = 0; k < width; ++k) result.at[k] = F::apply(x.at[k], y.at[k]);
-    } else {
-#pragma unroll
-      for (int k = 0; k < width; ++k) result.at[k] = F::apply(x.at[k]);
-    }
-    *reinterpret_cast<Vector<Out, width>*>(out + i) = result;
+    *reinterpret_cast<Vector<Out, width>*>(out + i) = apply<F, width>(a.template load<width>(i), b.template load<width>(i));
   }
   for (i64 i = params.vector_end + thread; i < params.size; i += threads) {
-    if constexpr (F::arity == 2) {
-      out[i] = F::apply(a.load(i), b.load(i));
-    } else {
-      out[i] = F::apply(a.load(i));
-    }
+    out[i] = apply<F, 1>(a.template load<1>(i), b.template load<1>(i)).at[0];
   }
 }
 
@@ -95,6 +112,9 @@ struct Strided {
   i64 size;
   u64 scalar_a;  ///< scalar_bits
   u64 scalar_b;
+  bool out_vectors;  ///< the last extent is a multiple of the vector width, and the output is aligned to 16
+  bool a_vectors;    ///< besides, each row of the input is dense and aligned to 16
+  bool b_vectors;
   int ndim;
   i64 extents[max_ndim];
   i64 a_strides[max_ndim];
@@ -107,32 +127,43 @@ __device__ i64 divide(i64 x, i64 y) {
   return x / y;
 }
 
-/// 256 threads a block, any grid. Reads size x sizeof(In) bytes per array (fewer from memory where it is broadcast), writes
-/// size x sizeof(Out), element by element. Deterministic.
-template <class F>
-__global__ void __launch_bounds__(block_size) strided(const __grid_constant__ Strided params) {
+/// n neighbours in one row a turn.
+template <class F, int n>
+__device__ void run_strided(const Strided& params) {
   using In = typename F::In;
   using Out = typename F::Out;
   const Source<In> a{static_cast<const In*>(params.a), from_bits<In>(params.scalar_a)};
   const Source<In> b{static_cast<const In*>(params.b), from_bits<In>(params.scalar_b)};
   Out* out = static_cast<Out*>(params.out);
+  const int last = params.ndim - 1;
+  const i64 thread = static_cast<i64>(blockIdx.x) * block_size + threadIdx.x;
   const i64 threads = static_cast<i64>(gridDim.x) * block_size;
-  for (i64 i = static_cast<i64>(blockIdx.x) * block_size + threadIdx.x; i < params.size; i += threads) {
+  for (i64 i = thread * n; i < params.size; i += threads * n) {
     i64 rest = i;
     i64 at_a = 0;
     i64 at_b = 0;
-    for (int axis = params.ndim - 1; axis >= 0; --axis) {
+    for (int axis = last; axis >= 0; --axis) {
       const i64 outer = axis > 0 ? divide(rest, params.extents[axis]) : 0;
       const i64 index = rest - outer * params.extents[axis];
       at_a += index * params.a_strides[axis];
       if constexpr (F::arity == 2) at_b += index * params.b_strides[axis];
       rest = outer;
     }
-    if constexpr (F::arity == 2) {
-      out[i] = F::apply(a.load(at_a), b.load(at_b));
-    } else {
-      out[i] = F::apply(a.load(at_a));
-    }
+    const auto x = a.template load<n>(at_a, params.a_strides[last], n > 1 && params.a_vectors);
+    const auto y = b.template load<n>(at_b, params.b_strides[last], n > 1 && params.b_vectors);
+    *reinterpret_cast<Vector<Out, n>*>(out + i) = apply<F, n>(x, y);
+  }
+}
+
+/// 256 threads a block, any grid, ndim >= 1. Reads size x sizeof(In) bytes per array (fewer from memory where it is
+/// broadcast), writes size x sizeof(Out): 16 bytes per access where the params say so, else single elements.
+/// Deterministic.
+template <class F>
+__global__ void __launch_bounds__(block_size) strided(const __grid_constant__ Strided params) {
+  if (params.out_vectors) {
+    run_strided<F, vector_width<F>>(params);
+  } else {
+    run_strided<F, 1>(params);
   }
 }
 
@@ -233,8 +264,18 @@ cudaError_t launch_contiguous(const ElementwiseArgs& args, const Kernels& kernel
   return launch(kernels.contiguous, grid_for(turns, multiprocessors), block_size, params, stream);
 }
 
+/// Whether each row of `width` elements or a multiple begins aligned to its vectors and is dense.
+bool has_vectors(const ElementwiseInput& input, int ndim, int width) {
+  if (input.data == nullptr || !is_aligned(input.data) || input.strides[ndim - 1] != 1) return false;
+  for (int axis = 0; axis < ndim - 1; ++axis) {
+    if (input.strides[axis] % width != 0) return false;
+  }
+  return true;
+}
+
 cudaError_t launch_strided(const ElementwiseArgs& args, const Kernels& kernels, int multiprocessors,
                            cudaStream_t stream) {
+  const int width = kernels.vector_width;
   Strided params{};
   params.a = args.inputs[0].data;
   params.scalar_a = scalar_bits(args.in_type, args.inputs[0].scalar);
@@ -251,7 +292,13 @@ cudaError_t launch_strided(const ElementwiseArgs& args, const Kernels& kernels, 
     params.a_strides[axis] = args.inputs[0].strides[axis];
     params.b_strides[axis] = args.inputs[1].strides[axis];
   }
-  return launch(kernels.strided, grid_for(args.size, multiprocessors), block_size, params, stream);
+  params.out_vectors = args.extents[args.ndim - 1] % width == 0 && is_aligned(args.out);
+  if (params.out_vectors) {
+    params.a_vectors = has_vectors(args.inputs[0], args.ndim, width);
+    params.b_vectors = args.input_count == 2 && has_vectors(args.inputs[1], args.ndim, width);
+  }
+  const i64 turns = params.out_vectors ? args.size / width : args.size;
+  return launch(kernels.strided, grid_for(turns, multiprocessors), block_size, params, stream);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 // The next loop carries nothing from one turn to the next, though its output may be one of its inputs.
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"  // a sanitizer may prevent it
 #define REFRAIN_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define REFRAIN_INDEPENDENT _Pragma("GCC ivdep")

@@ -17,17 +17,19 @@ struct SetCounters {
   i64 n;
   u64 seed;
   u64 base;
+  u64 increment;
 };
 
-/// Reads n x 8 bytes, writes (n + 1) x 8. Deterministic.
+/// Reads n x 8 bytes, writes (n + 2) x 8. Deterministic.
 __global__ void __launch_bounds__(block_size) set_counters(const __grid_constant__ SetCounters params) {
   const i64 thread = static_cast<i64>(blockIdx.x) * block_size + threadIdx.x;
   const i64 threads = static_cast<i64>(gridDim.x) * block_size;
-  if (thread == 0) params.counters[0] = params.seed;
+  if (thread == 0) {
+    params.counters[0] = params.seed;
+    params.counters[1] = params.increment;
+  }
   for (i64 i = thread; i < params.n; i += threads) {
-    const u64 entry = params.relative[i];
-    const bool absolute = (entry & absolute_counter) != 0;
-    params.counters[1 + i] = absolute ? entry & ~absolute_counter : params.base + entry;
+    params.counters[counter_header + i] = params.base + params.relative[i];
   }
 }
 
@@ -35,9 +37,10 @@ __global__ void __launch_bounds__(block_size) set_counters(const __grid_constant
 
 cudaError_t launch_empty(cudaStream_t stream) { return launch(empty, 1, 1, Nothing{}, stream); }
 
-cudaError_t launch_set_counters(u64* counters, const u64* relative, i64 n, u64 seed, u64 base, cudaStream_t stream) {
+cudaError_t launch_set_counters(u64* counters, const u64* relative, i64 n, u64 seed, u64 base, u64 increment,
+                                cudaStream_t stream) {
   const i64 needed = n > 0 ? (n - 1) / block_size + 1 : 1;
-  const SetCounters params{counters, relative, n, seed, base};
+  const SetCounters params{counters, relative, n, seed, base, increment};
   return launch(set_counters, needed < most_blocks ? needed : most_blocks, block_size, params, stream);
 }
 

@@ -9,17 +9,17 @@ namespace refrain::kernels {
 namespace {
 
 /// grid x 256 threads, both part of the layout. Writes size x sizeof(T) bytes, 4 or 8 per access: neighbouring threads
-/// write neighbouring numbers. With counters reads 16 bytes and writes 8 per block. Deterministic.
+/// write neighbouring numbers. With counters reads 24 bytes and writes 8 per block. Deterministic.
 template <Distribution distribution, class T>
 __global__ void __launch_bounds__(random_block) random(const __grid_constant__ RandomArgs args) {
   const bool counted = args.counters != nullptr;
-  const u64 seed = counted ? *args.seed_cell : args.seed;
+  const u64 seed = counted ? args.counter_cells[0] : args.seed;
   const u64 offset = counted ? args.counters[blockIdx.x] : args.offset;
   random_thread<distribution, T>(args, seed, offset, static_cast<i64>(blockIdx.x) * random_block + threadIdx.x,
                                  static_cast<i64>(gridDim.x) * random_block);
   if (counted) {
     __syncthreads();  // every thread of the block has read the entry
-    if (threadIdx.x == 0) args.counters[blockIdx.x] = offset + args.counter_increment;
+    if (threadIdx.x == 0) args.counters[blockIdx.x] = offset + args.counter_cells[1];
   }
 }
 

@@ -62,15 +62,17 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   Buffer& buffer = *array.buffer();
   runtime::StreamCore& service = runtime::service_stream(buffer.device());
   std::uint64_t position = 0;
+  void* landed = nullptr;
   {
     const OrderLock lock(order_mutex());
     const runtime::Access read{&buffer, first * item, (first + count) * item, runtime::AccessMode::read};
     runtime::order_command(service, {&read, 1}, call, where, false);
-    service.backend().download(service, target, static_cast<const std::byte*>(buffer.address()) + read.begin,
-                               count * item);
+    const auto* source = static_cast<const std::byte*>(buffer.address()) + read.begin;
+    landed = service.backend().begin_download(service, target, source, count * item);
     position = service.position;
   }
   service.backend().synchronize(service, position);
+  service.backend().end_download(landed, target, count * item);
 }
 
 template <class T>

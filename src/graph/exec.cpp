@@ -188,7 +188,9 @@ void Exec::prepare(StreamCore& stream, SourceLocation where) {
     stream.clock.merge(outside.clock);
   }
   runtime::order_command(stream, outside_accesses_, "replay", where, true, &mark);
-  for (const Access& access : outside_accesses_) access.buffer->set_state(Buffer::State::ready);
+  for (const runtime::BufferRef& buffer : program_->made) {
+    if (buffer->address() != nullptr) buffer->set_state(Buffer::State::ready);
+  }
   mark.touched = false;
   prepared_ = true;
 }

@@ -193,7 +193,11 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
            std::to_string(pruned_) + (pruned_ == 1 ? " edge follows" : " edges follow") + " from others and " +
                (pruned_ == 1 ? "was" : "were") + " left out");
     }
-    if (live_ != nullptr) program_->live = live_->end();
+    if (live_ != nullptr) {
+      program_->live = live_->end(program_->draw_increments);
+      live_.reset();
+      origin_->backend().live_ended();
+    }
     close(program_->str());
     for (const runtime::BufferRef& buffer : program_->made) buffer->leave_recorder();
   } catch (...) {
@@ -205,7 +209,6 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
 
 void Recording::discard(const std::string& why) noexcept {
   std::shared_ptr<Program> program;
-  std::unique_ptr<runtime::LiveCapture> live;
   {
     const OrderLock lock(order_mutex());
     if (!open_) return;
@@ -216,7 +219,10 @@ void Recording::discard(const std::string& why) noexcept {
       buffer->set_state(runtime::Buffer::State::discarded);
     }
     program = std::exchange(program_, nullptr);
-    live = std::move(live_);
+    if (live_ != nullptr) {
+      live_.reset();  // abandons the native capture before its streams are used again
+      origin_->backend().live_ended();
+    }
   }
 }
 

@@ -59,12 +59,14 @@ class HostBackend final : public runtime::Backend {
     });
   }
 
-  void download(runtime::StreamCore& stream, void* target, const void* source, std::int64_t bytes) override {
+  void* begin_download(runtime::StreamCore& stream, void* target, const void* source, std::int64_t bytes) override {
     enqueue(stream, [=](HostStream&) {
       std::memcpy(target, source, static_cast<std::size_t>(bytes));
       return true;
     });
+    return target;
   }
+  void end_download(void*, void*, std::int64_t) override {}
 
   std::unique_ptr<runtime::BackendEvent> create_event(int, EventFlags flags) override {
     return create_host_event(flags);
@@ -77,7 +79,7 @@ class HostBackend final : public runtime::Backend {
             std::span<const runtime::StreamPoint> users) noexcept override {
     pool(device).free(address, bytes, users);
   }
-  runtime::PoolStats pool_stats(int device) const override {
+  runtime::PoolStats pool_stats(int device) override {
     return {pools_[static_cast<std::size_t>(device)].reserved()};
   }
   void trim(int device, std::int64_t keep_bytes) override { pool(device).trim(keep_bytes); }

@@ -72,7 +72,7 @@ class LiveCapture {
   /// The lane's native stream, for foreign code.
   virtual cudaStream_t native(int lane) const noexcept = 0;
   /// Joins all lanes to the origin and ends the capture.
-  virtual std::shared_ptr<Executable> end() = 0;
+  virtual std::shared_ptr<Executable> end(std::span<const std::uint64_t> draw_increments) = 0;
 };
 
 /// What a backend says of its pool.
@@ -101,7 +101,12 @@ class Backend {
   virtual void run(StreamCore& stream, const Command& command, void* const* addresses) = 0;
   /// Makes later work of `stream` wait for the point of another stream of this backend.
   virtual void wait(StreamCore& stream, StreamCore& other, std::uint64_t position) = 0;
-  virtual void download(StreamCore& stream, void* target, const void* source, std::int64_t bytes) = 0;
+  /// Enqueues a copy to host memory. It lands where the result says, once the stream has got there: in `target`, or in
+  /// memory of the backend's own, for a copy to memory that is not page-locked would make the host wait here.
+  virtual void* begin_download(StreamCore& stream, void* target, const void* source, std::int64_t bytes) = 0;
+
+  /// After the stream got there, without the order lock: the bytes are in `target`.
+  virtual void end_download(void* landed, void* target, std::int64_t bytes) = 0;
 
   virtual std::unique_ptr<BackendEvent> create_event(int device, EventFlags flags) = 0;
 
@@ -110,13 +115,15 @@ class Backend {
   virtual void* allocate(StreamCore& stream, std::int64_t bytes) = 0;
   /// Takes it back once all users have reached their points. With the order lock held.
   virtual void free(int device, void* address, std::int64_t bytes, std::span<const StreamPoint> users) noexcept = 0;
-  virtual PoolStats pool_stats(int device) const = 0;
+  virtual PoolStats pool_stats(int device) = 0;
   virtual void trim(int device, std::int64_t keep_bytes) = 0;
   virtual void set_pool(int device, cudaMemPool_t pool) = 0;
 
   virtual std::shared_ptr<Executable> lower(const Plan& plan) = 0;
   /// `origin`: the stream to capture on itself; null: private streams. Null result: not offered.
   virtual std::unique_ptr<LiveCapture> begin_live(Device device, int priority, StreamCore* origin) = 0;
+  /// A live capture is over: what had to wait for that can be done. With the order lock held.
+  virtual void live_ended() noexcept {}
 };
 
 /// The backend of a kind; a backend without devices is an object too.

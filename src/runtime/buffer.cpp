@@ -28,7 +28,7 @@ Buffer* Buffer::allocate(StreamCore& stream, std::int64_t size_bytes, SourceLoca
 
 Buffer* Buffer::record(Recorder& recorder, Device device, std::int64_t size_bytes, SourceLocation where) {
   auto* buffer = new Buffer(device, size_bytes, where);
-  buffer->state_.store(State::recorded, std::memory_order_relaxed);
+  if (size_bytes > 0) buffer->state_.store(State::recorded, std::memory_order_relaxed);
   buffer->recorder_ = &recorder;
   return buffer;
 }

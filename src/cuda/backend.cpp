@@ -1,0 +1,129 @@
+#include "runtime/backend.hpp"
+
+#include "cuda/capture.hpp"
+#include "cuda/device.hpp"
+#include "cuda/memory.hpp"
+#include "cuda/run.hpp"
+#include "cuda/stream.hpp"
+#include "runtime/environment.hpp"
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+namespace refrain::cuda {
+
+namespace {
+
+class CudaBackend final : public runtime::Backend {
+ public:
+  DeviceKind kind() const noexcept override { return DeviceKind::cuda; }
+  int device_count() const noexcept override { return static_cast<int>(cuda_devices().properties.size()); }
+  std::string why_unavailable() const override { return cuda_devices().why_none; }
+  const DeviceProperties& properties(int device) const override { return properties_of(device); }
+  std::pair<int, int> priority_range(int device) const override {
+    return cuda_devices().priorities[static_cast<std::size_t>(device)];
+  }
+
+  std::unique_ptr<runtime::BackendStream> create_stream(int device, int priority, runtime::Slot,
+                                                        std::uint64_t) override {
+    return std::make_unique<CudaStream>(device, priority);
+  }
+
+  bool is_complete(runtime::StreamCore& stream, std::uint64_t) override {
+    if (stream_of(stream).before_capture() != nullptr) return false;
+    const RelaxedScope relaxed;
+    const cudaError_t status = cudaStreamQuery(native_of(stream));
+    if (status == cudaErrorNotReady) {
+      ignore(cudaGetLastError());
+      return false;
+    }
+    check(status, "cudaStreamQuery");
+    return true;
+  }
+
+  void synchronize(runtime::StreamCore& stream, std::uint64_t) override {
+    const RelaxedScope relaxed;
+    const cudaEvent_t before_capture = stream_of(stream).before_capture();
+    if (before_capture != nullptr) {
+      REFRAIN_CUDA_CHECK(cudaEventSynchronize(before_capture));
+    } else {
+      REFRAIN_CUDA_CHECK(cudaStreamSynchronize(native_of(stream)));
+    }
+  }
+
+  void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
+    run_command(native_of(stream), stream.device.index, command, addresses, nullptr);
+    ++stream.position;
+  }
+
+  void wait(runtime::StreamCore& stream, runtime::StreamCore& other, std::uint64_t) override {
+    wait_for_stream(native_of(stream), other);
+    ++stream.position;
+  }
+
+  void* begin_download(runtime::StreamCore& stream, void*, const void* source, std::int64_t bytes) override {
+    void* landed = staging_.take(bytes);
+    REFRAIN_CUDA_CHECK(cudaMemcpyAsync(landed, source, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost,
+                                       native_of(stream)));
+    ++stream.position;
+    return landed;
+  }
+
+  void end_download(void* landed, void* target, std::int64_t bytes) override {
+    std::memcpy(target, landed, static_cast<std::size_t>(bytes));
+    staging_.give(landed);
+  }
+
+  std::unique_ptr<runtime::BackendEvent> create_event(int device, EventFlags flags) override {
+    return create_cuda_event(device, flags);
+  }
+
+  void* allocate(runtime::StreamCore& stream, std::int64_t bytes) override {
+    return pool(stream.device.index).allocate(stream, bytes);
+  }
+  void free(int device, void* address, std::int64_t, std::span<const runtime::StreamPoint> users) noexcept override {
+    pool(device).free(address, users);
+  }
+  runtime::PoolStats pool_stats(int device) override { return {pool(device).reserved()}; }
+  void trim(int device, std::int64_t keep_bytes) override { pool(device).trim(keep_bytes); }
+  void set_pool(int device, cudaMemPool_t native) override { pool(device).use(native); }
+
+  std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_cuda(plan); }
+
+  std::unique_ptr<runtime::LiveCapture> begin_live(Device device, int priority, runtime::StreamCore* origin) override {
+    // A stream-scoped capture may be ended by another thread, which CUDA allows in relaxed mode only.
+    return std::make_unique<CudaCapture>(
+        device, priority, origin, origin != nullptr ? CudaCapture::Mode::relaxed : CudaCapture::Mode::thread_local_);
+  }
+
+  void live_ended() noexcept override {
+    for (const auto& pool : pools_) {
+      if (pool != nullptr) pool->free_deferred();
+    }
+  }
+
+ private:
+  /// Made at first use, with the order lock held.
+  MemoryPool& pool(int device) {
+    auto& pool = pools_[static_cast<std::size_t>(device)];
+    if (pool == nullptr) pool = std::make_unique<MemoryPool>(device);
+    return *pool;
+  }
+
+  std::array<std::unique_ptr<MemoryPool>, runtime::most_devices> pools_;
+  Staging staging_;
+};
+
+}  // namespace
+
+}  // namespace refrain::cuda
+
+namespace refrain::runtime {
+
+Backend& cuda_backend() {
+  static Backend& backend = *new cuda::CudaBackend;
+  return backend;
+}
+
+}  // namespace refrain::runtime

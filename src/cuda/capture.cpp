@@ -1,0 +1,202 @@
+#include "cuda/capture.hpp"
+
+#include "cuda/compat.hpp"
+#include "cuda/run.hpp"
+#include "cuda/stream.hpp"
+
+#include <refrain/error.hpp>
+
+#include <algorithm>
+
+namespace refrain::cuda {
+
+CudaCapture::CudaCapture(Device device, int priority, runtime::StreamCore* own, Mode mode) : device_(device) {
+  try {
+    add_lane(device, priority, own);
+    const DeviceScope current(device.index);
+    beginning_ = new_event(device.index);
+    REFRAIN_CUDA_CHECK(cudaStreamBeginCapture(lanes_[0].stream, mode == Mode::relaxed
+                                                                    ? cudaStreamCaptureModeRelaxed
+                                                                    : cudaStreamCaptureModeThreadLocal));
+    capturing_ = true;
+    REFRAIN_CUDA_CHECK(cudaEventRecord(beginning_, lanes_[0].stream));
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+CudaCapture::~CudaCapture() { leave(); }
+
+void CudaCapture::leave() noexcept {
+  const RelaxedScope relaxed;
+  if (capturing_) {
+    cudaGraph_t graph = nullptr;
+    ignore(cudaStreamEndCapture(lanes_[0].stream, &graph));
+    if (graph != nullptr) ignore(cudaGraphDestroy(graph));
+    ignore(cudaGetLastError());
+    capturing_ = false;
+  }
+  for (const Lane& lane : lanes_) {
+    if (lane.own != nullptr) {
+      stream_of(*lane.own).end_capture();
+    } else {
+      ignore(cudaStreamDestroy(lane.stream));
+    }
+  }
+  lanes_.clear();
+  for (const cudaEvent_t event : events_) ignore(cudaEventDestroy(event));
+  events_.clear();
+}
+
+void CudaCapture::add_lane(Device device, int priority, runtime::StreamCore* own) {
+  Lane lane;
+  lane.device = device.index;
+  if (own != nullptr) {
+    stream_of(*own).begin_capture();
+    lane.own = own;
+    lane.stream = native_of(*own);
+  } else {
+    const DeviceScope current(device.index);
+    const RelaxedScope relaxed;
+    REFRAIN_CUDA_CHECK(cudaStreamCreateWithPriority(&lane.stream, cudaStreamNonBlocking, priority));
+  }
+  lanes_.push_back(lane);
+}
+
+cudaEvent_t CudaCapture::new_event(int device) {
+  const DeviceScope current(device);
+  const RelaxedScope relaxed;
+  cudaEvent_t event = nullptr;
+  REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  events_.push_back(event);
+  return event;
+}
+
+void CudaCapture::fork(int lane, Device device, int priority, runtime::StreamCore* own) {
+  if (lane == 0) return;  // the origin is there from the beginning
+  add_lane(device, priority, own);
+  REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(lanes_.back().stream, beginning_, 0));
+}
+
+void CudaCapture::run(int lane, const runtime::Command& command, void* const* addresses) {
+  const Lane& on = lanes_[static_cast<std::size_t>(lane)];
+  run_command(on.stream, on.device, command, addresses, &resources_);
+  const auto newest = capture_dependencies(on.stream);
+  nodes_.push_back(newest.empty() ? nullptr : newest[0]);
+}
+
+int CudaCapture::record(int lane) {
+  const Lane& on = lanes_[static_cast<std::size_t>(lane)];
+  points_.push_back(new_event(on.device));
+  const DeviceScope current(on.device);
+  REFRAIN_CUDA_CHECK(cudaEventRecord(points_.back(), on.stream));
+  return static_cast<int>(points_.size()) - 1;
+}
+
+void CudaCapture::wait(int lane, int point) {
+  REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(native(lane), points_[static_cast<std::size_t>(point)], 0));
+}
+
+void CudaCapture::depend(int lane, int command) {
+  cudaGraphNode_t node = nodes_[static_cast<std::size_t>(command)];
+  update_capture_dependencies(native(lane), {&node, 1}, cudaStreamAddCaptureDependencies);
+}
+
+void CudaCapture::set_dependencies(int lane, std::span<const int> commands) {
+  std::vector<cudaGraphNode_t> nodes;
+  for (const int command : commands) nodes.push_back(nodes_[static_cast<std::size_t>(command)]);
+  update_capture_dependencies(native(lane), nodes, cudaStreamSetCaptureDependencies);
+}
+
+void CudaCapture::set_priority(int priority) {
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  REFRAIN_CUDA_CHECK(cudaGraphNodeGetType(nodes_.back(), &type));
+  if (type != cudaGraphNodeTypeKernel) return;
+  cudaKernelNodeAttrValue value{};
+  value.priority = priority;
+  REFRAIN_CUDA_CHECK(cudaGraphKernelNodeSetAttribute(nodes_.back(), cudaKernelNodeAttributePriority, &value));
+}
+
+void CudaCapture::join_lanes() {
+  for (std::size_t i = 1; i < lanes_.size(); ++i) {
+    const DeviceScope current(lanes_[i].device);
+    const cudaEvent_t joined = new_event(lanes_[i].device);
+    REFRAIN_CUDA_CHECK(cudaEventRecord(joined, lanes_[i].stream));
+    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(lanes_[0].stream, joined, 0));
+  }
+}
+
+std::shared_ptr<runtime::Executable> CudaCapture::end(std::span<const std::uint64_t> draw_increments) {
+  join_lanes();
+  cudaGraph_t graph = nullptr;
+  capturing_ = false;
+  REFRAIN_CUDA_CHECK(cudaStreamEndCapture(lanes_[0].stream, &graph));
+  leave();
+  for (const auto& counters : resources_.counters) {
+    if (counters != nullptr) counters->finish(draw_increments[static_cast<std::size_t>(counters->device())]);
+  }
+  return std::make_shared<CudaExecutable>(graph, device_.index, std::move(resources_));
+}
+
+namespace {
+
+std::shared_ptr<runtime::Executable> lower_literally(const runtime::Plan& plan) {
+  using Kind = runtime::PlanStep::Kind;
+  CudaCapture capture(plan.device, plan.lanes[0].priority, nullptr, CudaCapture::Mode::thread_local_);
+  capture.keep_alive(plan.keep_alive);
+  for (const runtime::PlanStep& step : plan.steps) {
+    switch (step.kind) {
+      case Kind::fork: {
+        const runtime::PlannedLane& lane = plan.lanes[static_cast<std::size_t>(step.lane)];
+        capture.fork(step.lane, lane.device, lane.priority, nullptr);
+        break;
+      }
+      case Kind::command: {
+        const runtime::PlannedCommand& planned = plan.commands[static_cast<std::size_t>(step.index)];
+        capture.run(step.lane, *planned.command, planned.addresses.data());
+        break;
+      }
+      case Kind::record: capture.record(step.lane); break;
+      case Kind::wait: capture.wait(step.lane, step.index); break;
+      case Kind::depend: capture.depend(step.lane, step.index); break;
+    }
+  }
+  return capture.end(plan.draw_increments);
+}
+
+std::shared_ptr<runtime::Executable> lower_planned(const runtime::Plan& plan) {
+  CudaCapture capture(plan.device, 0, nullptr, CudaCapture::Mode::thread_local_);
+  capture.keep_alive(plan.keep_alive);
+  std::vector<Device> lanes{plan.device};  // one stream a device
+  for (const runtime::PlannedCommand& planned : plan.commands) {
+    const runtime::PlannedLane& branch = plan.lanes[static_cast<std::size_t>(planned.lane)];
+    auto lane = static_cast<int>(std::find(lanes.begin(), lanes.end(), branch.device) - lanes.begin());
+    if (lane == static_cast<int>(lanes.size())) {
+      lanes.push_back(branch.device);
+      capture.fork(lane, branch.device, 0, nullptr);
+    }
+    capture.set_dependencies(lane, planned.dependencies);
+    capture.run(lane, *planned.command, planned.addresses.data());
+    if (branch.priority != 0) capture.set_priority(branch.priority);
+  }
+  return capture.end(plan.draw_increments);
+}
+
+}  // namespace
+
+std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan) {
+  // No user code runs while lowering, so only another thread's device-wide call can invalidate the capture.
+  constexpr int tries = 3;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return plan.steps.empty() ? lower_planned(plan) : lower_literally(plan);
+    } catch (const Error& error) {
+      const bool invalidated =
+          error.code() == Errc::capture_invalidated || error.code() == Errc::capture_unsupported;
+      if (!invalidated || attempt == tries) throw;
+    }
+  }
+}
+
+}  // namespace refrain::cuda

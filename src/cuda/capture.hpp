@@ -1,0 +1,65 @@
+#pragma once
+
+#include "cuda/executable.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <vector>
+
+namespace refrain::cuda {
+
+/// A CUDA stream capture with numbered lanes: what live mode records into as the program goes, and what lowering
+/// replays a recorded program into. So both give the graph that plain CUDA captures from the same calls.
+class CudaCapture final : public runtime::LiveCapture {
+ public:
+  enum class Mode : std::uint8_t { thread_local_, relaxed };
+
+  /// `own`: the origin to capture on itself; null: a private stream.
+  CudaCapture(Device device, int priority, runtime::StreamCore* own, Mode mode);
+  ~CudaCapture() override;
+  CudaCapture(const CudaCapture&) = delete;
+  CudaCapture& operator=(const CudaCapture&) = delete;
+
+  void fork(int lane, Device device, int priority, runtime::StreamCore* own) override;
+  void run(int lane, const runtime::Command& command, void* const* addresses) override;
+  int record(int lane) override;
+  void wait(int lane, int point) override;
+  void depend(int lane, int command) override;
+  cudaStream_t native(int lane) const noexcept override { return lanes_[static_cast<std::size_t>(lane)].stream; }
+  std::shared_ptr<runtime::Executable> end(std::span<const std::uint64_t> draw_increments) override;
+
+  /// Replaces what the lane's next command depends on by these commands.
+  void set_dependencies(int lane, std::span<const int> commands);
+  /// Gives the newest command's node a priority of its own.
+  void set_priority(int priority);
+  void keep_alive(std::shared_ptr<const void> what) { resources_.keep_alive = std::move(what); }
+
+ private:
+  struct Lane {
+    cudaStream_t stream = nullptr;
+    runtime::StreamCore* own = nullptr;  ///< the user's stream, or null when `stream` is ours
+    int device = 0;
+  };
+
+  void add_lane(Device device, int priority, runtime::StreamCore* own);
+  cudaEvent_t new_event(int device);
+  void join_lanes();
+  void leave() noexcept;
+
+  Device device_;
+  bool capturing_ = false;
+  std::vector<Lane> lanes_;
+  std::vector<cudaEvent_t> events_;     ///< all, for destruction
+  std::vector<cudaEvent_t> points_;     ///< by number
+  cudaEvent_t beginning_ = nullptr;     ///< what later lanes fork from
+  std::vector<cudaGraphNode_t> nodes_;  ///< by command
+  GraphResources resources_;
+};
+
+/// Lowers a plan: literally, or on one stream per device with exact predecessors.
+std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan);
+
+}  // namespace refrain::cuda

@@ -1,0 +1,71 @@
+#include "cuda/counters.hpp"
+
+#include "cuda/scopes.hpp"
+#include "kernels/cuda.hpp"
+
+#include <algorithm>
+
+namespace refrain::cuda {
+
+namespace {
+
+/// Enough for a dozen large draws or hundreds of small ones.
+constexpr std::int64_t chunk_entries = 16 * 1024;
+
+static_assert(sizeof(kernels::u64) == sizeof(std::uint64_t));
+kernels::u64* as_u64(std::uint64_t* cells) noexcept { return reinterpret_cast<kernels::u64*>(cells); }
+
+std::uint64_t* allocate_cells(std::int64_t count) {
+  void* address = nullptr;
+  REFRAIN_CUDA_CHECK(cudaMalloc(&address, static_cast<std::size_t>(count) * sizeof(std::uint64_t)));
+  return static_cast<std::uint64_t*>(address);
+}
+
+}  // namespace
+
+Counters::~Counters() {
+  const RelaxedScope relaxed;
+  for (const Chunk& chunk : chunks_) {
+    ignore(cudaFree(chunk.cells));
+    ignore(cudaFree(chunk.relative));
+  }
+}
+
+void Counters::place(std::uint64_t offset, int grid, kernels::RandomArgs& args) {
+  if (chunks_.empty() || static_cast<std::int64_t>(chunks_.back().table.size()) + grid > chunks_.back().capacity) {
+    const DeviceScope current(device_);
+    const RelaxedScope relaxed;
+    Chunk& chunk = chunks_.emplace_back();
+    chunk.capacity = std::max<std::int64_t>(grid, chunk_entries);
+    chunk.cells = allocate_cells(chunk.capacity + kernels::counter_header);
+    chunk.relative = allocate_cells(chunk.capacity);
+  }
+  Chunk& chunk = chunks_.back();
+  args.counter_cells = as_u64(chunk.cells);
+  args.counters = as_u64(chunk.cells) + kernels::counter_header + chunk.table.size();
+  chunk.table.insert(chunk.table.end(), static_cast<std::size_t>(grid), offset);
+}
+
+void Counters::finish(std::uint64_t increment) {
+  increment_ = increment;
+  const DeviceScope current(device_);
+  const RelaxedScope relaxed;
+  for (Chunk& chunk : chunks_) {
+    REFRAIN_CUDA_CHECK(cudaMemcpy(chunk.relative, chunk.table.data(), chunk.table.size() * sizeof(std::uint64_t),
+                                  cudaMemcpyHostToDevice));
+  }
+}
+
+void Counters::prepare(runtime::GeneratorPosition at, cudaStream_t stream) {
+  if (known_ && at == expected_) return;
+  for (Chunk& chunk : chunks_) {
+    check(kernels::launch_set_counters(as_u64(chunk.cells), as_u64(chunk.relative),
+                                       static_cast<kernels::i64>(chunk.table.size()), at.seed, at.offset, increment_,
+                                       stream),
+          "launch_set_counters");
+  }
+  expected_ = at;
+  known_ = true;
+}
+
+}  // namespace refrain::cuda

@@ -1,0 +1,43 @@
+#include "cuda/device.hpp"
+
+#include "cuda/check.hpp"
+#include "cuda/scopes.hpp"
+
+#include <cuda_runtime_api.h>
+
+namespace refrain::cuda {
+
+namespace {
+
+Devices find_devices() {
+  Devices found;
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) {
+    ignore(cudaGetLastError());
+    found.why_none = status == cudaErrorInsufficientDriver ? "there is no CUDA driver, or it is older than the toolkit"
+                     : status == cudaErrorNoDevice         ? "there is no GPU"
+                                                   : std::string("CUDA says ") + cudaGetErrorString(status);
+    return found;
+  }
+  if (count == 0) found.why_none = "there is no GPU";
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp properties{};
+    REFRAIN_CUDA_CHECK(cudaGetDeviceProperties(&properties, i));
+    found.properties.push_back({properties.name, properties.multiProcessorCount,
+                                properties.maxThreadsPerMultiProcessor, properties.totalGlobalMem});
+    const DeviceScope current(i);
+    auto& [lowest, highest] = found.priorities.emplace_back();
+    REFRAIN_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  }
+  return found;
+}
+
+}  // namespace
+
+const Devices& cuda_devices() {
+  static const Devices& devices = *new Devices(find_devices());
+  return devices;
+}
+
+}  // namespace refrain::cuda

@@ -1,0 +1,72 @@
+#include "cuda/stream.hpp"
+
+namespace refrain::cuda {
+
+namespace {
+
+class CudaEvent final : public runtime::BackendEvent {
+ public:
+  CudaEvent(int device, EventFlags flags) {
+    const DeviceScope current(device);
+    const RelaxedScope relaxed;
+    unsigned native_flags = cudaEventDefault;
+    if (!flags.timing) native_flags |= cudaEventDisableTiming;
+    if (flags.blocking) native_flags |= cudaEventBlockingSync;
+    REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&event_, native_flags));
+  }
+  ~CudaEvent() override {
+    const RelaxedScope relaxed;
+    ignore(cudaEventDestroy(event_));
+  }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+
+  void record(runtime::StreamCore& stream) override {
+    const DeviceScope current(stream.device.index);
+    REFRAIN_CUDA_CHECK(cudaEventRecord(event_, native_of(stream)));
+    ++stream.position;
+  }
+
+  void wait(runtime::StreamCore& stream) override {
+    const DeviceScope current(stream.device.index);
+    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(native_of(stream), event_, 0));
+    ++stream.position;
+  }
+
+  bool query() override {
+    const RelaxedScope relaxed;
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaErrorNotReady) {
+      ignore(cudaGetLastError());
+      return false;
+    }
+    check(status, "cudaEventQuery");
+    return true;
+  }
+
+  void synchronize() override {
+    const RelaxedScope relaxed;
+    REFRAIN_CUDA_CHECK(cudaEventSynchronize(event_));
+  }
+
+  std::chrono::nanoseconds elapsed(runtime::BackendEvent& end) override {
+    const RelaxedScope relaxed;
+    float milliseconds = 0;
+    REFRAIN_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, event_, static_cast<CudaEvent&>(end).event_));
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double, std::milli>(milliseconds));
+  }
+
+  cudaEvent_t native() const noexcept override { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::BackendEvent> create_cuda_event(int device, EventFlags flags) {
+  return std::make_unique<CudaEvent>(device, flags);
+}
+
+}  // namespace refrain::cuda

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "cuda/counters.hpp"
+#include "runtime/backend.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <vector>
+
+namespace refrain::cuda {
+
+/// Device memory that a graph reads its literals from.
+class DeviceBytes {
+ public:
+  DeviceBytes(int device, std::span<const std::byte> bytes);
+  ~DeviceBytes();
+  DeviceBytes(const DeviceBytes&) = delete;
+  DeviceBytes& operator=(const DeviceBytes&) = delete;
+  const void* address() const noexcept { return address_; }
+
+ private:
+  void* address_ = nullptr;
+};
+
+/// What a graph's nodes point at besides arrays.
+struct GraphResources {
+  std::vector<std::unique_ptr<Counters>> counters;  ///< by ordinal; null where nothing is drawn
+  std::vector<std::unique_ptr<DeviceBytes>> literals;
+  std::shared_ptr<const void> keep_alive;
+};
+
+/// An instantiated, uploaded CUDA graph.
+class CudaExecutable final : public runtime::Executable {
+ public:
+  /// Takes the graph over.
+  CudaExecutable(cudaGraph_t graph, int device, GraphResources resources);
+  ~CudaExecutable() override;
+  CudaExecutable(const CudaExecutable&) = delete;
+  CudaExecutable& operator=(const CudaExecutable&) = delete;
+
+  void launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) override;
+  int node_count() const noexcept override { return nodes_; }
+  int edge_count() const noexcept override { return edges_; }
+  cudaGraphExec_t native() const noexcept override { return exec_; }
+  cudaGraph_t native_graph() const noexcept override { return graph_; }
+
+ private:
+  cudaGraph_t graph_;
+  cudaGraphExec_t exec_ = nullptr;
+  GraphResources resources_;
+  int nodes_ = 0;
+  int edges_ = 0;
+};
+
+}  // namespace refrain::cuda

@@ -1,0 +1,63 @@
+#include "cuda/run.hpp"
+
+#include "cuda/device.hpp"
+#include "cuda/scopes.hpp"
+#include "kernels/cuda.hpp"
+
+namespace refrain::cuda {
+
+namespace {
+
+/// One launch for each kind of command.
+struct Runner {
+  cudaStream_t stream;
+  int device;
+  void* const* addresses;
+  GraphResources* resources;
+
+  void operator()(const runtime::EmptyCommand&) const { check(kernels::launch_empty(stream), "launch_empty"); }
+
+  void operator()(const runtime::ElementwiseCommand& command) const {
+    kernels::ElementwiseArgs args = command.args;
+    args.out = addresses[command.out_access];
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (command.in_access[i] >= 0) args.inputs[i].data = addresses[command.in_access[i]];
+    }
+    check(kernels::launch_elementwise(args, properties_of(device).multiprocessors, stream), "launch_elementwise");
+  }
+
+  void operator()(const runtime::RandomCommand& command) const {
+    kernels::RandomArgs args = command.args;
+    args.out = addresses[0];
+    if (resources != nullptr && !command.absolute) {
+      auto& all = resources->counters;
+      const auto ordinal = static_cast<std::size_t>(device);
+      if (all.size() <= ordinal) all.resize(ordinal + 1);
+      if (all[ordinal] == nullptr) all[ordinal] = std::make_unique<Counters>(device);
+      all[ordinal]->place(args.offset, args.grid, args);
+    }
+    check(kernels::launch_random(args, stream), "launch_random");
+  }
+
+  void operator()(const runtime::UploadCommand& command) const {
+    if (resources == nullptr) {
+      REFRAIN_CUDA_CHECK(cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(),
+                                         cudaMemcpyHostToDevice, stream));
+      return;
+    }
+    // A node that reads the device is faster than one that reads pageable memory, and the bytes are the graph's.
+    resources->literals.push_back(std::make_unique<DeviceBytes>(device, *command.owned));
+    REFRAIN_CUDA_CHECK(cudaMemcpyAsync(addresses[0], resources->literals.back()->address(), command.owned->size(),
+                                       cudaMemcpyDeviceToDevice, stream));
+  }
+};
+
+}  // namespace
+
+void run_command(cudaStream_t stream, int device, const runtime::Command& command, void* const* addresses,
+                 GraphResources* resources) {
+  const DeviceScope current(device);
+  std::visit(Runner{stream, device, addresses, resources}, command.payload);
+}
+
+}  // namespace refrain::cuda
