@@ -10,7 +10,7 @@
 namespace refrain::bench {
 namespace {
 
-constexpr std::size_t size = 50 * 50;
+constexpr std::size_t size = 2500;
 constexpr int grid = (size + 255) / 256;
 constexpr std::uint64_t draw_increment = 4;
 
@@ -57,9 +57,8 @@ Prepared prepare_loop(const Workload& workload, Device, const Effort&) {
 }  // namespace
 
 std::vector<Baseline> host_baselines() {
-  return {{"seed3",
-           DeviceKind::host,
-           {"loop", "the same arithmetic in one loop on the calling thread", prepare_loop}}};
+  return {
+      {"seed3", DeviceKind::host, {loop_mode, "the same arithmetic in one loop on the calling thread", prepare_loop}}};
 }
 
 }  // namespace refrain::bench

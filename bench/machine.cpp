@@ -38,10 +38,8 @@ Machine this_machine() {
       {"system", system_name()},
       {"compiler", __VERSION__},
   };
-  if (const std::string versions = cuda_versions(); !versions.empty())
-    machine.facts.emplace_back("cuda", versions);
-  for (const Device& device : devices())
-    machine.devices.emplace_back(device.str(), device_properties(device).name);
+  if (const std::string versions = cuda_versions(); !versions.empty()) machine.facts.emplace_back("cuda", versions);
+  for (const Device& device : devices()) machine.devices.emplace_back(device.str(), device_properties(device).name);
   return machine;
 }
 

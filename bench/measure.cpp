@@ -59,8 +59,7 @@ double warm_up(const Work& work, const Effort& effort) {
 double back_to_back(const Work& work, const Effort& effort, double step_us) {
   const int fitting = static_cast<int>(std::clamp(std::ceil(batch_us / step_us), 2.0, double{max_batch}));
   const int batch = effort.repeat > 0 ? std::min(effort.repeat, fitting) : fitting;
-  Deadline deadline({effort.budget_seconds, effort.repeat > 0 ? min_repetitions : 0}, batch_share,
-                    max_batches);
+  Deadline deadline({effort.budget_seconds, effort.repeat > 0 ? min_repetitions : 0}, batch_share, max_batches);
   std::vector<double> samples;
   while (deadline.open(static_cast<int>(samples.size()))) {
     Stopwatch watch;

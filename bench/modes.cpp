@@ -68,8 +68,7 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
   return prepared;
 }
 
-Mode graph_mode(std::string name, std::string summary, CaptureOptions capturing,
-                InstantiateOptions instantiating) {
+Mode graph_mode(std::string name, std::string summary, CaptureOptions capturing, InstantiateOptions instantiating) {
   return {std::move(name), std::move(summary), [=](const Workload& workload, Device, const Effort& effort) {
             return prepare_graph(workload, capturing, instantiating, effort);
           }};

@@ -30,6 +30,9 @@ struct Baseline {
 /// All of them, CUDA's included if the binary was built with it.
 const std::vector<Baseline>& baselines();
 
+/// The mode of host_baselines: on the calling thread, so that issuing a step is all of it.
+inline constexpr const char* loop_mode = "loop";
+
 std::vector<Baseline> host_baselines();
 std::vector<Baseline> cuda_baselines();  ///< raw/, or none in a binary without CUDA
 std::string cuda_versions();             ///< "runtime 13.0, driver 13.0"; empty without CUDA

@@ -36,14 +36,13 @@ Names mode_names() {
   Names names;
   for (const Mode& mode : modes()) names.push_back(mode.name);
   for (const Baseline& baseline : baselines()) {
-    if (std::find(names.begin(), names.end(), baseline.mode.name) == names.end())
-      names.push_back(baseline.mode.name);
+    if (std::find(names.begin(), names.end(), baseline.mode.name) == names.end()) names.push_back(baseline.mode.name);
   }
   return names;
 }
 
 Names chosen(const std::string& what, const std::string& text, const Names& known) {
-  const Names names = split(text);
+  Names names = split(text);
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       throw UsageError("unknown " + what + " '" + name + "'; there are: " + joined(known));

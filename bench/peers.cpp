@@ -38,8 +38,7 @@ std::vector<std::string> output_of(const std::string& command) {
 
 PeerRows numpy_rows(const Effort& effort) {
   const std::string command = "python3 '" REFRAIN_BENCH_PEERS "/numpy_peers.py' --budget " +
-                              std::to_string(effort.budget_seconds) + " --repeat " +
-                              std::to_string(effort.repeat);
+                              std::to_string(effort.budget_seconds) + " --repeat " + std::to_string(effort.repeat);
   PeerRows peers;
   peers.why_none = "python3 is not there or failed";
   for (const std::string& line : output_of(command + " 2>/dev/null")) {

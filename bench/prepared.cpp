@@ -21,18 +21,13 @@ Bytes bytes_of(const Array& array) {
     case DType::bool_: {
       const std::vector<bool> values = array.to_vector<bool>();
       Bytes bytes(values.size());
-      std::transform(values.begin(), values.end(), bytes.begin(),
-                     [](bool value) { return std::byte{value}; });
+      std::transform(values.begin(), values.end(), bytes.begin(), [](bool value) { return std::byte{value}; });
       return bytes;
     }
-    case DType::int32:
-      return bytes_as<std::int32_t>(array);
-    case DType::int64:
-      return bytes_as<std::int64_t>(array);
-    case DType::float32:
-      return bytes_as<float>(array);
-    case DType::float64:
-      return bytes_as<double>(array);
+    case DType::int32: return bytes_as<std::int32_t>(array);
+    case DType::int64: return bytes_as<std::int64_t>(array);
+    case DType::float32: return bytes_as<float>(array);
+    case DType::float64: return bytes_as<double>(array);
   }
   return {};
 }
@@ -41,6 +36,7 @@ Bytes bytes_of(const Array& array) {
 
 std::vector<Bytes> bytes_of(const std::vector<Array>& arrays) {
   std::vector<Bytes> all;
+  all.reserve(arrays.size());
   for (const Array& array : arrays) all.push_back(bytes_of(array));
   return all;
 }
@@ -48,6 +44,7 @@ std::vector<Bytes> bytes_of(const std::vector<Array>& arrays) {
 std::vector<std::vector<Bytes>> eager_reference(const Step& step, int steps) {
   manual_seed(0);
   std::vector<std::vector<Bytes>> results;
+  results.reserve(static_cast<std::size_t>(steps));
   for (int i = 0; i < steps; ++i) results.push_back(bytes_of(step()));
   return results;
 }
@@ -57,11 +54,9 @@ std::string difference(const std::vector<Bytes>& expected, const std::vector<Byt
     return std::to_string(found.size()) + " results where eager has " + std::to_string(expected.size());
   }
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const auto [a, b] =
-        std::mismatch(expected[i].begin(), expected[i].end(), found[i].begin(), found[i].end());
+    const auto [a, b] = std::mismatch(expected[i].begin(), expected[i].end(), found[i].begin(), found[i].end());
     if (a != expected[i].end() || b != found[i].end()) {
-      return "result " + std::to_string(i) + " differs from eager at byte " +
-             std::to_string(a - expected[i].begin());
+      return "result " + std::to_string(i) + " differs from eager at byte " + std::to_string(a - expected[i].begin());
     }
   }
   return {};

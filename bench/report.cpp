@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include "json.hpp"
+#include "modes.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -19,17 +20,16 @@ struct Column {
 };
 
 constexpr Column columns[] = {
-    {"workload", -18}, {"device", -7},     {"mode", -11},     {"host us", 10},     {"total us", 10},
-    {"b2b us", 10},    {"host ns/op", 11}, {"b2b ns/op", 10}, {"nodes", 6},        {"edges", 6},
-    {"record us", 10}, {"inst. us", 10},   {"first us", 10},  {"total/eager", 12}, {"host/raw", 9},
-    {"total/raw", 10}, {"reps", 6},        {"ok", 3},
+    {"workload", -18},  {"device", -7},      {"mode", -11},   {"host us", 10},   {"total us", 10},  {"b2b us", 10},
+    {"host ns/op", 11}, {"b2b ns/op", 10},   {"nodes", 6},    {"edges", 6},      {"record us", 10}, {"inst. us", 10},
+    {"first us", 10},   {"total/eager", 12}, {"host/raw", 9}, {"total/raw", 10}, {"reps", 6},       {"ok", 3},
 };
 
 void print_line(std::ostream& out, const std::vector<std::string>& cells) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const int width = columns[i].width;
-    std::string cell = cells[i];
+    const std::string& cell = cells[i];
     const auto wanted = static_cast<std::size_t>(std::abs(width));
     const std::string padding(wanted > cell.size() ? wanted - cell.size() : 0, ' ');
     line += (i == 0 ? "" : " ") + (width < 0 ? cell + padding : padding + cell);
@@ -49,9 +49,7 @@ std::string microseconds(double value) { return fixed(value, value < 100 ? 2 : v
 std::string nanoseconds(double value) { return fixed(value, value < 100 ? 1 : 0); }
 std::string ratio(double value, double to) { return to > 0 ? fixed(value / to, 2) : nothing; }
 std::string count(const std::optional<int>& value) { return value ? std::to_string(*value) : nothing; }
-std::string verdict(const std::optional<bool>& verified) {
-  return !verified ? nothing : *verified ? "yes" : "NO";
-}
+std::string verdict(const std::optional<bool>& verified) { return !verified ? nothing : *verified ? "yes" : "NO"; }
 
 const Row* find(std::span<const Row> rows, std::string_view mode) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& each) { return each.mode == mode; });
@@ -63,7 +61,7 @@ const Row* hand_written(std::span<const Row> rows, const Row& row) {
   if (row.mode == "eager") return find(rows, "raw-eager");
   if (!row.nodes || row.mode == "raw") return nullptr;
   const Row* const raw = find(rows, "raw");
-  return raw ? raw : find(rows, "loop");
+  return raw ? raw : find(rows, loop_mode);
 }
 
 void write_cost(Json& json, const Row& row, const char* key, double GraphCosts::*member) {
@@ -115,16 +113,15 @@ void print_group(std::ostream& out, std::span<const Row> rows) {
     const auto cost = [&](double GraphCosts::*member) {
       return row.costs ? microseconds((*row.costs).*member) : nothing;
     };
-    print_line(
-        out,
-        {row.workload, row.device, row.mode, microseconds(timing.host_us), microseconds(timing.total_us),
-         microseconds(timing.back_to_back_us), nanoseconds(timing.host_us * 1000 / row.commands),
-         nanoseconds(timing.back_to_back_us * 1000 / row.commands), count(row.nodes), count(row.edges),
-         cost(&GraphCosts::record_us), cost(&GraphCosts::instantiate_us), cost(&GraphCosts::first_replay_us),
-         eager ? ratio(timing.total_us, eager->timing.total_us) : nothing,
-         raw ? ratio(timing.host_us, raw->timing.host_us) : nothing,
-         raw ? ratio(timing.total_us, raw->timing.total_us) : nothing, std::to_string(timing.repetitions),
-         verdict(row.verified)});
+    print_line(out,
+               {row.workload, row.device, row.mode, microseconds(timing.host_us), microseconds(timing.total_us),
+                microseconds(timing.back_to_back_us), nanoseconds(timing.host_us * 1000 / row.commands),
+                nanoseconds(timing.back_to_back_us * 1000 / row.commands), count(row.nodes), count(row.edges),
+                cost(&GraphCosts::record_us), cost(&GraphCosts::instantiate_us), cost(&GraphCosts::first_replay_us),
+                eager ? ratio(timing.total_us, eager->timing.total_us) : nothing,
+                raw && raw->mode != loop_mode ? ratio(timing.host_us, raw->timing.host_us) : nothing,
+                raw ? ratio(timing.total_us, raw->timing.total_us) : nothing, std::to_string(timing.repetitions),
+                verdict(row.verified)});
   }
   out.flush();
 }
@@ -137,8 +134,8 @@ void print_counts(std::ostream& out, const std::vector<Row>& rows) {
     for (const std::string& name : row.counts->api_names) names += (names.empty() ? " (" : ", ") + name;
     if (!names.empty()) names += ")";
     out << "  " << row.workload << ' ' << row.device << ' ' << row.mode << ": allocations "
-        << fixed(row.counts->allocations, 1);
-    if (row.counts->api_calls) out << ", CUDA calls " << fixed(*row.counts->api_calls, 1) << names;
+        << fixed(row.counts->allocations, 2);
+    if (row.counts->api_calls) out << ", CUDA calls " << fixed(*row.counts->api_calls, 2) << names;
     out << '\n';
   }
 }

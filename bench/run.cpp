@@ -15,7 +15,7 @@ namespace refrain::bench {
 namespace {
 
 // Averages over this many steps, after as many to settle.
-constexpr int counted_steps = 10;
+constexpr int counted_steps = 100;
 
 bool is_chosen(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
@@ -36,7 +36,7 @@ std::vector<Mode> modes_of(const Workload& workload, Device device, const Option
   return list;
 }
 
-StepCounts count_step(const Work& work) {
+StepCounts count_step(const Work& work, Device device) {
   const auto issue_all = [&] {
     for (int i = 0; i < counted_steps; ++i) work.issue();
   };
@@ -49,7 +49,7 @@ StepCounts count_step(const Work& work) {
                          work.synchronize();
                        })) /
                        counted_steps;
-  if (why_no_api_calls().empty()) {
+  if (device.kind == DeviceKind::cuda && why_no_api_calls().empty()) {
     counts.api_calls = static_cast<double>(api_calls(issue_all).size()) / counted_steps;
     work.synchronize();
     counts.api_names = api_calls(work.issue);
@@ -77,15 +77,16 @@ class Session {
         Row* const row = find(workload, device, mode);
         if (row == nullptr) continue;
         try {
-          row->counts = count_step(mode.prepare(workload, device, {.repeat = 1}).work);
+          row->counts = count_step(mode.prepare(workload, device, {.repeat = 1}).work, device);
         } catch (const std::exception& error) {
           fail(workload, device, mode, error.what());
         }
       }
     });
     print_counts(out_, outcome_.rows);
-    if (const std::string why = why_no_api_calls(); !why.empty())
-      out_ << "no CUDA calls counted: " << why << '\n';
+    if (device_count(DeviceKind::cuda) == 0) return;
+    const std::string why = why_no_api_calls();
+    if (!why.empty()) out_ << "no CUDA calls counted: " << why << '\n';
   }
 
   Outcome outcome() && { return std::move(outcome_); }

@@ -22,10 +22,11 @@ function(refrain_target_defaults target)
     PRIVATE
       "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;$<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>;-Wnon-virtual-dtor;-Woverloaded-virtual>"
       "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>")
-  # GCC 12 sees overlapping copies in std::string's operator+ where there are none (GCC bug 105651).
+  # GCC 12 sees overlapping copies in std::string's operator+ (GCC bug 105651) and unset values in empty std::optionals
+  # where there are none.
   target_compile_options(
     ${target}
-    PRIVATE "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>")
+    PRIVATE "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-maybe-uninitialized>")
   if(REFRAIN_WERROR)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
                                              "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings>")

@@ -44,7 +44,7 @@ struct ElementwiseArgs {
   int ndim;         ///< after merging axes; strides and extents run from the outermost axis
   i64 size;         ///< > 0
   i64 extents[max_ndim];
-  void* out;        ///< dense, row-major
+  void* out;  ///< dense, row-major
   ElementwiseInput inputs[2];
 };
 

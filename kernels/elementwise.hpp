@@ -79,14 +79,14 @@ namespace ops {
       return static_cast<T>(expression);                  \
     }                                                     \
   };
-#define REFRAIN_UNARY(name, expression)             \
-  struct name {                                     \
-    static constexpr int arity = 1;                 \
-    template <class T>                              \
-    static REFRAIN_HOST_DEVICE T apply(T operand) { \
+#define REFRAIN_UNARY(name, expression)               \
+  struct name {                                       \
+    static constexpr int arity = 1;                   \
+    template <class T>                                \
+    static REFRAIN_HOST_DEVICE T apply(T operand) {   \
       const typename ComputedAs<T>::type a = operand; \
-      return static_cast<T>(expression);            \
-    }                                               \
+      return static_cast<T>(expression);              \
+    }                                                 \
   };
 #include "kernels/elementwise_table.hpp"
 
@@ -98,7 +98,8 @@ inline constexpr bool is_defined = !is_same<T, bool> && !(is_same<Op, ops::div> 
 
 // Conversion ----------------------------------------------------------------------------------------
 
-/// Truncates; what does not fit gives the nearest value that does; NaN gives 0. Without a branch or an out-of-range cast.
+/// Truncates; what does not fit gives the nearest value that does; NaN gives 0. Without a branch or an out-of-range
+/// cast.
 template <class To, class From>
 REFRAIN_HOST_DEVICE To saturate(From x) {
   constexpr To least = static_cast<To>(u64{1} << (8 * sizeof(To) - 1));
@@ -108,7 +109,8 @@ REFRAIN_HOST_DEVICE To saturate(From x) {
   return x >= high ? ~least : x < low ? least : inside;
 }
 
-/// Anything but zero, NaN too, is true; float to integer saturates (NaN gives 0); integers wrap around; to float rounds.
+/// Anything but zero, NaN too, is true; float to integer saturates (NaN gives 0); integers wrap around; to float
+/// rounds.
 template <class To, class From>
 REFRAIN_HOST_DEVICE To convert(From x) {
   if constexpr (is_same<To, bool>) {

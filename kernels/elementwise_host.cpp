@@ -112,8 +112,8 @@ constexpr Row copy_row() {
 
 template <class To>
 constexpr RowsByType copy_rows() {
-  return {{copy_row<To, bool>(), copy_row<To, i32>(), copy_row<To, i64>(), copy_row<To, float>(),
-           copy_row<To, double>()}};
+  return {
+      {copy_row<To, bool>(), copy_row<To, i32>(), copy_row<To, i64>(), copy_row<To, float>(), copy_row<To, double>()}};
 }
 
 /// Indexed by the output's Type, then by the input's.
@@ -133,11 +133,13 @@ i64 element_size(Type type) {
 
 // Rows of a strided call ----------------------------------------------------------------------------
 
-/// Where an input is not dense along the last axis, rows are cut into pieces of this many elements, and all first pieces
-/// come before all second ones: the cache lines of a transposed input are used whole (7.1 to 0.8 ns per element at 1024^2 float32).
+/// Where an input is not dense along the last axis, rows are cut into pieces of this many elements, and all first
+/// pieces come before all second ones: the cache lines of a transposed input are used whole (7.1 to 0.8 ns per element
+/// at 1024^2 float32).
 constexpr i64 piece = 32;
 
-/// One row, or piece of n elements, per index of the outer axes. `a` and `b` point at the first; outer strides are args'.
+/// One row, or piece of n elements, per index of the outer axes. `a` and `b` point at the first; outer strides are
+/// args'.
 void run_rows(const ElementwiseArgs& args, Row row, RowInput a, RowInput b, char* out, i64 n) {
   const int last = args.ndim - 1;
   const i64 in_size = element_size(args.in_type);

@@ -3,8 +3,6 @@
 #include "kernels/cuda.hpp"
 #include "kernels/launch.hpp"
 
-// Compiled with -fmad=true (see random.hpp): the bodies leave nothing else to contract.
-
 namespace refrain::kernels {
 namespace {
 

@@ -7,9 +7,9 @@
 #endif
 
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) and the conversions of cuRAND's
-// device API and PyTorch, bit for bit. Shared by host, nvcc and NVRTC. One caveat: CUDA's log(double) is the one function
-// here whose last bit depends on -fmad. What it gives with -fmad=true, nvcc's default, is cuRAND's and PyTorch's number,
-// so code that draws float64 normals is compiled that way.
+// device API and PyTorch, bit for bit. Shared by host, nvcc and NVRTC, with or without contraction: products that are
+// added to are exact or in an fma. (Of CUDA's functions used here only log(double) is compiled differently by
+// -fmad=false; its results are the same: 2^35 compared on an H200.)
 
 namespace refrain::kernels {
 
@@ -39,9 +39,7 @@ REFRAIN_HOST_DEVICE Words philox(u64 seed, u64 subsequence, u64 draw) {
 
 // Uniform numbers in (0, 1]. Every product is exact, so contraction changes nothing. ------------------
 
-REFRAIN_HOST_DEVICE float uniform_float(u32 x) {
-  return static_cast<float>(x) * 0x1p-32f + 0x1p-33f;
-}
+REFRAIN_HOST_DEVICE float uniform_float(u32 x) { return static_cast<float>(x) * 0x1p-32f + 0x1p-33f; }
 
 /// Of the 53 bits x ^ (y << 21).
 REFRAIN_HOST_DEVICE double uniform_double(u32 x, u32 y) {
@@ -178,8 +176,8 @@ struct Draw<Distribution::randint64, T> {
 
 // Layout --------------------------------------------------------------------------------------------
 
-/// The numbers of one thread of `threads`. A round of one draw per thread fills `count` planes of `threads` numbers each:
-/// number k of a thread's draw goes to plane k.
+/// The numbers of one thread of `threads`. A round of one draw per thread fills `count` planes of `threads` numbers
+/// each: number k of a thread's draw goes to plane k.
 template <Distribution distribution, class T>
 REFRAIN_HOST_DEVICE void random_thread(const RandomArgs& args, u64 seed, u64 offset, i64 thread, i64 threads) {
   using D = Draw<distribution, T>;

@@ -32,8 +32,8 @@ struct RandomPlan {
 
 /// For `size` > 0 numbers on a device that has room for `max_threads_per_multiprocessor` x `multiprocessors` threads.
 /// PyTorch splits arrays of more than 2 GiB into several draws; here one draw is one draw.
-REFRAIN_HOST_DEVICE constexpr RandomPlan plan_random(Distribution distribution, Type type, i64 size, int multiprocessors,
-                                 int max_threads_per_multiprocessor) {
+REFRAIN_HOST_DEVICE constexpr RandomPlan plan_random(Distribution distribution, Type type, i64 size,
+                                                     int multiprocessors, int max_threads_per_multiprocessor) {
   const i64 most = static_cast<i64>(multiprocessors) * (max_threads_per_multiprocessor / random_block);
   const i64 needed = (size - 1) / random_block + 1;
   const i64 grid = needed < most ? needed : most;

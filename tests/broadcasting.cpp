@@ -128,7 +128,8 @@ BOOST_AUTO_TEST_CASE(rows_and_columns_of_awkward_sizes_equal_a_naive_loop) {
 
 BOOST_AUTO_TEST_CASE(shapes_of_8_axes_equal_a_naive_loop) {
   std::mt19937 generator(4);
-  require_difference({{2, 1, 2, 1, 2, 1, 2, 1}, {1, 2, 1, 2, 1, 2, 1, 2}, {2, 2, 2, 2, 2, 2, 2, 2}}, generator, all_modes);
+  require_difference({{2, 1, 2, 1, 2, 1, 2, 1}, {1, 2, 1, 2, 1, 2, 1, 2}, {2, 2, 2, 2, 2, 2, 2, 2}}, generator,
+                     all_modes);
   require_difference({{2, 1, 2, 1, 2, 1, 2, 3}, {2, 1}, {2, 1, 2, 1, 2, 1, 2, 3}}, generator, all_modes);
 }
 

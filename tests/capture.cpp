@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(a_capture_whose_origin_dies_is_discarded_and_others_live_on
 
 // Out of memory
 
-BOOST_AUTO_TEST_CASE(memory_that_runs_out_is_reported_as_such) {
+BOOST_AUTO_TEST_CASE(memory_that_runs_out_is_reported_as_such, *label("conformance-33")) {
   const rf::Device device = rf::current_device();
   constexpr std::int64_t bytes = std::int64_t{1} << 20;
   rf::set_memory_limit(device, rf::memory_stats(device).live + bytes);

@@ -1,4 +1,5 @@
-// Random numbers are those of PyTorch's CUDA generator, eager and captured, and a replay draws what an eager call would.
+// Random numbers are those of PyTorch's CUDA generator, eager and captured, and a replay draws what an eager call
+// would.
 
 #include "support.hpp"
 #include "support_reference.hpp"
@@ -49,7 +50,8 @@ Array make(const TorchCall& call) {
   const ArrayOptions options{.dtype = dtype_named(call.dtype)};
   if (call.op == "rand") return rand(shape, options);
   if (call.op == "randn") return randn(shape, options);
-  return randint(static_cast<std::int64_t>(call.args.at(0)), static_cast<std::int64_t>(call.args.at(1)), shape, options);
+  return randint(static_cast<std::int64_t>(call.args.at(0)), static_cast<std::int64_t>(call.args.at(1)), shape,
+                 options);
 }
 
 /// How far a number may be from PyTorch's: on the host normal numbers are made without the GPU's sine.
@@ -63,7 +65,8 @@ void require_values(const Array& array, const TorchCall& call) {
   BOOST_TEST(got.size() == static_cast<std::size_t>(call.size()));
   for (const auto& [index, expected] : call.values) {
     const double number = got.at(static_cast<std::size_t>(index));
-    BOOST_TEST(std::abs(number - expected) <= bound(call), "element " << index << ": " << number << ", not " << expected);
+    BOOST_TEST(std::abs(number - expected) <= bound(call),
+               "element " << index << ": " << number << ", not " << expected);
   }
 }
 

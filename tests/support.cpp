@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -129,9 +128,25 @@ bool comes_before(const Graph& graph, int first, int second) {
 
 Array filled(float value, std::int64_t size) { return full({size}, value); }
 
+namespace {
+
+template <class T>
+bool all_equal(const Array& array, double value) {
+  const std::vector<T> all = array.to_vector<T>();
+  return std::all_of(all.begin(), all.end(), [value](T element) { return static_cast<double>(element) == value; });
+}
+
+}  // namespace
+
 bool holds(const Array& array, double value) {
-  const std::vector<double> all = array.cast(DType::float64).to_vector<double>();
-  return std::all_of(all.begin(), all.end(), [value](double element) { return element == value; });
+  switch (array.dtype()) {
+    case DType::bool_: return all_equal<bool>(array, value);
+    case DType::int32: return all_equal<std::int32_t>(array, value);
+    case DType::int64: return all_equal<std::int64_t>(array, value);
+    case DType::float32: return all_equal<float>(array, value);
+    case DType::float64: break;
+  }
+  return all_equal<double>(array, value);
 }
 
 Array slowly(float value, int milliseconds) {

@@ -64,13 +64,13 @@ bool comes_before(const Graph& graph, int first, int second);
 /// An array with `size` float32 elements of one value, on the device that is current.
 Array filled(float value, std::int64_t size = 4);
 
-/// True when every element has this value.
+/// True when every element has this value. Waits for the last writer, as host reads do.
 bool holds(const Array& array, double value);
 
-/// An op of a few milliseconds' work that gives `filled(value)`: a chain on the stream that is current.
+/// An array of this value that a chain of ops on the current stream takes a while to make.
 Array slowly(float value, int milliseconds = 20);
 
-/// Thread-scoped and stream-scoped captures in both ways of recording.
+/// Values of `CaptureOptions::live`.
 inline constexpr std::initializer_list<bool> live_modes = {false, true};
 
 }  // namespace refrain::test

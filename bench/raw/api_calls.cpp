@@ -22,31 +22,12 @@ void look_up(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
 }
 
-Cupti open_cupti() {
-  Cupti cupti;
-  void* library = dlopen(REFRAIN_BENCH_CUPTI, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) library = dlopen("libcupti.so", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    cupti.why_not = dlerror();
-    return cupti;
-  }
-  look_up(library, "cuptiSubscribe", cupti.subscribe);
-  look_up(library, "cuptiUnsubscribe", cupti.unsubscribe);
-  look_up(library, "cuptiEnableDomain", cupti.enable_domain);
-  if (!cupti.subscribe || !cupti.unsubscribe || !cupti.enable_domain) {
-    cupti.why_not = REFRAIN_BENCH_CUPTI " is not the CUPTI that is needed";
-  }
-  return cupti;
-}
-
-const Cupti& cupti() {
-  static const Cupti opened = open_cupti();
-  return opened;
+std::string failure(CUptiResult result, const char* call) {
+  return result == CUPTI_SUCCESS ? "" : std::string(call) + " failed with CUPTI's code " + std::to_string(result);
 }
 
 void check(CUptiResult result, const char* call) {
-  if (result != CUPTI_SUCCESS)
-    throw std::runtime_error(std::string(call) + " failed: " + std::to_string(result));
+  if (const std::string text = failure(result, call); !text.empty()) throw std::runtime_error(text);
 }
 
 thread_local std::vector<std::string>* calls = nullptr;  // of the counting thread; null on all others
@@ -64,6 +45,34 @@ void CUPTIAPI on_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, cons
   const bool enters = call.callbackSite == CUPTI_API_ENTER;
   if (enters && runtime_depth == 0) calls->push_back(plain_name(call.functionName));
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) runtime_depth += enters ? 1 : -1;
+}
+
+/// Why calls cannot be observed, as without a driver or beside another tool; empty when they can.
+std::string try_out(const Cupti& cupti) {
+  CUpti_SubscriberHandle subscriber = nullptr;
+  const std::string text = failure(cupti.subscribe(&subscriber, on_call, nullptr), "cuptiSubscribe");
+  return text.empty() ? failure(cupti.unsubscribe(subscriber), "cuptiUnsubscribe") : text;
+}
+
+Cupti open_cupti() {
+  Cupti cupti;
+  void* library = dlopen(REFRAIN_BENCH_CUPTI, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) library = dlopen("libcupti.so", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    cupti.why_not = dlerror();
+    return cupti;
+  }
+  look_up(library, "cuptiSubscribe", cupti.subscribe);
+  look_up(library, "cuptiUnsubscribe", cupti.unsubscribe);
+  look_up(library, "cuptiEnableDomain", cupti.enable_domain);
+  const bool complete = cupti.subscribe && cupti.unsubscribe && cupti.enable_domain;
+  cupti.why_not = complete ? try_out(cupti) : REFRAIN_BENCH_CUPTI " is not the CUPTI that is needed";
+  return cupti;
+}
+
+const Cupti& cupti() {
+  static const Cupti opened = open_cupti();
+  return opened;
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ int reduced_edge_count(cudaGraph_t graph) {
     if (direct.size() > 1) {
       for (const cudaGraphNode_t before : direct) indirect.merge(ancestors(predecessors, before));
     }
-    kept += static_cast<int>(std::count_if(
-        direct.begin(), direct.end(), [&](cudaGraphNode_t before) { return !indirect.contains(before); }));
+    kept += static_cast<int>(std::count_if(direct.begin(), direct.end(),
+                                           [&](cudaGraphNode_t before) { return !indirect.contains(before); }));
   }
   return kept;
 }

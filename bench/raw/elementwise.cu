@@ -84,8 +84,7 @@ RawProgram launching(int) {
 std::vector<Baseline> raw_elementwise() {
   return {raw_graph("eager_axpy_1k", launching),
           raw_eager("eager_axpy_1k", "raw-eager", "the same work on plain CUDA streams", allocating),
-          raw_eager("eager_axpy_1k", "raw-launch", "the launches alone, no memory taken or given back",
-                    launching)};
+          raw_eager("eager_axpy_1k", "raw-launch", "the launches alone, no memory taken or given back", launching)};
 }
 
 }  // namespace refrain::bench

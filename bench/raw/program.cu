@@ -59,8 +59,7 @@ CapturedGraph capture_step(const RawProgram& program, cudaStream_t stream, Graph
           {exec, [](cudaGraphExec_t owned) { cudaGraphExecDestroy(owned); }}};
 }
 
-Prepared prepare_replay(const Workload& workload, Device device, const Effort& effort,
-                        const MakeRawProgram& make) {
+Prepared prepare_replay(const Workload& workload, Device device, const Effort& effort, const MakeRawProgram& make) {
   check(cudaSetDevice(device.index));
   const RawProgram program = make(device.index);
   const StreamHandle stream = make_stream();
@@ -95,12 +94,12 @@ Baseline raw_graph(std::string workload, MakeRawProgram make) {
 }
 
 Baseline raw_eager(std::string workload, std::string mode, std::string summary, MakeRawProgram make) {
-  return {std::move(workload),
-          DeviceKind::cuda,
-          {std::move(mode), std::move(summary),
-           [make = std::move(make)](const Workload& of, Device device, const Effort&) {
-             return prepare_streams(of, device, make);
-           }}};
+  return {
+      std::move(workload),
+      DeviceKind::cuda,
+      {std::move(mode), std::move(summary), [make = std::move(make)](const Workload& of, Device device, const Effort&) {
+         return prepare_streams(of, device, make);
+       }}};
 }
 
 std::vector<Baseline> cuda_baselines() {

@@ -28,8 +28,7 @@ Step axpy() {
 }  // namespace
 
 std::vector<Workload> elementwise_workloads() {
-  return {{"eager_axpy_1k", "100 times z = z * 0.999f; z = z + y on 1 000 float32", 2 * pairs, 2 * pairs - 1,
-           axpy}};
+  return {{"eager_axpy_1k", "100 times z = z * 0.999f; z = z + y on 1 000 float32", 2 * pairs, 2 * pairs - 1, axpy}};
 }
 
 }  // namespace refrain::bench

@@ -21,15 +21,16 @@ Workload empty_chain(int length) {
     };
   };
   const std::string count = std::to_string(length);
-  return {"empty_chain_" + count, count + " empty commands on one stream", length, length - 1, prepare};
+  return {"empty_chain_" + count, "a chain of " + count + " empty commands on one stream", length, length - 1, prepare};
 }
 
 /// One command, a fork by one event to branches of 32, a join by one event each, one command.
 Workload fork_join_empty(int branches) {
   const auto prepare = [branches]() -> Step {
     std::vector<Stream> streams;
+    streams.reserve(static_cast<std::size_t>(branches));
     for (int b = 0; b < branches; ++b) streams.emplace_back();
-    std::vector<Event> joins(static_cast<std::size_t>(branches));
+    std::vector<Event> joins(streams.size());
     return [stream = current_stream(), streams, fork = Event(), joins]() mutable -> std::vector<Array> {
       empty(stream);
       fork.record(stream);

@@ -42,26 +42,26 @@ Step two_streams() {
 }
 
 Step several_events() {
-  return [stream_a = Stream(), stream_b = Stream(), event_a = Event(),
-          event_b = Event()]() mutable -> std::vector<Array> {
-    const Stream main_stream = current_stream();
-    Array data_a, data_b;
-    {
-      StreamGuard on(stream_a);
-      data_a = randn({50, 50});
-      data_a = data_a * 3;
-      event_a.record(stream_a);
-    }
-    {
-      StreamGuard on(stream_b);
-      data_b = randn({50, 50});
-      data_b = data_b + 5;
-      event_b.record(stream_b);
-    }
-    main_stream.wait_event(event_a);
-    main_stream.wait_event(event_b);
-    return {data_a + data_b};
-  };
+  return
+      [stream_a = Stream(), stream_b = Stream(), event_a = Event(), event_b = Event()]() mutable -> std::vector<Array> {
+        const Stream main_stream = current_stream();
+        Array data_a, data_b;
+        {
+          StreamGuard on(stream_a);
+          data_a = randn({50, 50});
+          data_a = data_a * 3;
+          event_a.record(stream_a);
+        }
+        {
+          StreamGuard on(stream_b);
+          data_b = randn({50, 50});
+          data_b = data_b + 5;
+          event_b.record(stream_b);
+        }
+        main_stream.wait_event(event_a);
+        main_stream.wait_event(event_b);
+        return {data_a + data_b};
+      };
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ void manual_seed(std::uint64_t seed, SourceLocation where) {
     recorder->manual_seed(seed, where);
     return;
   }
+  const runtime::OrderLock lock(runtime::order_mutex());
   runtime::seed_generators(seed);
 }
 

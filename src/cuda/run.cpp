@@ -3,6 +3,7 @@
 #include "cuda/device.hpp"
 #include "cuda/scopes.hpp"
 #include "kernels/cuda.hpp"
+#include "runtime/backend.hpp"
 
 namespace refrain::cuda {
 
@@ -49,6 +50,14 @@ struct Runner {
     resources->literals.push_back(std::make_unique<DeviceBytes>(device, *command.owned));
     REFRAIN_CUDA_CHECK(cudaMemcpyAsync(addresses[0], resources->literals.back()->address(), command.owned->size(),
                                        cudaMemcpyDeviceToDevice, stream));
+  }
+
+  void operator()(const runtime::EventRecordCommand& command) const {
+    REFRAIN_CUDA_CHECK(cudaEventRecordWithFlags(command.native->native(), stream, cudaEventRecordExternal));
+  }
+
+  void operator()(const runtime::EventWaitCommand& command) const {
+    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, command.native->native(), cudaEventWaitExternal));
   }
 };
 

@@ -1,6 +1,7 @@
 #include "graph/exec.hpp"
 
 #include "graph/passes/passes.hpp"
+#include "runtime/event_core.hpp"
 #include "runtime/generator.hpp"
 #include "runtime/ledger.hpp"
 #include "runtime/order.hpp"
@@ -168,7 +169,8 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
   executable_->launch(stream, draws_);
   mark.point = {stream.slot, stream.position};
   mark.replayed = true;
-  if (!draws_.empty()) advance_generators();
+  for (const auto& event : program_->events) event->note_record(stream);
+  if (!draws_.empty() || program_->reseeded) advance_generators();
 }
 
 void Exec::prepare(StreamCore& stream, SourceLocation where) {
@@ -196,13 +198,9 @@ void Exec::prepare(StreamCore& stream, SourceLocation where) {
 }
 
 void Exec::advance_generators() {
+  if (program_->reseeded) runtime::seed_generators(*program_->reseeded);
   for (std::size_t i = 0; i < draws_.size(); ++i) {
-    runtime::GeneratorPosition& at = runtime::generator({program_->device.kind, static_cast<int>(i)});
-    if (program_->reseeded) {
-      at = {*program_->reseeded, program_->draw_increments[i]};
-    } else {
-      at.offset += program_->draw_increments[i];
-    }
+    runtime::generator({program_->device.kind, static_cast<int>(i)}).offset += program_->draw_increments[i];
   }
 }
 

@@ -17,6 +17,10 @@
 #include <string>
 #include <vector>
 
+namespace refrain::runtime {
+class EventCore;
+}
+
 namespace refrain::graph {
 
 /// A vector clock over the lanes of one capture: how many commands of each lane come before.
@@ -66,7 +70,8 @@ struct Program {
   std::optional<std::uint64_t> reseeded;
   /// Has waited for what the program waits for outside of the capture.
   std::optional<Stream> outside_waits;
-  std::shared_ptr<runtime::Executable> live;  ///< of a live capture
+  std::vector<std::shared_ptr<runtime::EventCore>> events;  ///< recorded by nodes: each replay records them
+  std::shared_ptr<runtime::Executable> live;                ///< of a live capture
 
   runtime::ReplayMark mark;  ///< guarded by the order lock
 };

@@ -1,5 +1,6 @@
 #include "graph/recording.hpp"
 
+#include "runtime/event_core.hpp"
 #include "runtime/order.hpp"
 
 #include <refrain/error.hpp>
@@ -200,6 +201,7 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
     }
     close(program_->str());
     for (const runtime::BufferRef& buffer : program_->made) buffer->leave_recorder();
+    for (const auto& event : program_->events) event->captured.reset();  // from now on replays record them
   } catch (...) {
     discard("its end failed");
     throw;

@@ -76,6 +76,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void require_open(const char* call, SourceLocation where) const;
   int lane_of(runtime::StreamCore& stream, const char* call, SourceLocation where);
   int add_lane(runtime::StreamCore& stream);
+  void add_node(runtime::StreamCore& stream, const runtime::Command& command);
   void check_buffers(const runtime::Command& command) const;
   std::vector<int> find_hazards(const runtime::StreamCore& stream, const runtime::Command& command,
                                 LaneClock& clock) const;

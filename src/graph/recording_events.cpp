@@ -31,6 +31,10 @@ class Recording::Point final : public runtime::CapturedPoint {
 void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocation where) {
   const OrderLock lock(order_mutex());
   const int lane = lane_of(stream, "record_event", where);
+  if (event.is_node()) {
+    add_node(stream, {runtime::EventRecordCommand{event.native_for(stream)}, {}, "record_event", where});
+    program_->events.push_back(event.shared_from_this());
+  }
   event.device = stream.device;
   event.captured = std::make_shared<Point>(tag_, lanes_[static_cast<std::size_t>(lane)].frontier, points_);
   program_->steps.push_back({PlanStep::Kind::record, lane, points_});
@@ -41,6 +45,12 @@ void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocatio
 void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation where) {
   OrderLock lock(order_mutex());
   require_open("wait_event", where);
+  const auto point = std::dynamic_pointer_cast<Point>(event.captured);
+  const bool is_here = point != nullptr && point->tag == tag_;
+  if (event.flags.external && !is_here) {
+    add_node(stream, {runtime::EventWaitCommand{event.native_for(stream)}, {}, "wait_event", where});
+    return;
+  }
   if (scope_ == Scope::thread && event.captured == nullptr && event.recorded && !program_->outside_waits) {
     lock.unlock();  // making a stream takes the lock
     Stream outside(origin_->device);
@@ -68,9 +78,8 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
     wait_outside(event, stream, where);
     return;
   }
-  const auto point = std::dynamic_pointer_cast<Point>(event.captured);
   if (point->tag->open == nullptr) event.refuse_captured("wait_event", where);
-  if (point->tag != tag_) {
+  if (!is_here) {
     throw Error(Errc::capture_merge, "wait_event", event.str(),
                 "belongs to " + point->holder() + ", and two open captures cannot be joined; end one first", where);
   }

@@ -89,6 +89,10 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
 
 void Recording::submit(StreamCore& stream, const Command& command) {
   const OrderLock lock(order_mutex());
+  add_node(stream, command);
+}
+
+void Recording::add_node(StreamCore& stream, const Command& command) {
   check_buffers(command);
   const int lane_number = lane_of(stream, command.label, command.where);
   Lane& lane = lanes_[static_cast<std::size_t>(lane_number)];

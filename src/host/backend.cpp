@@ -1,6 +1,7 @@
 #include "host/backend.hpp"
 
 #include "host/bound_command.hpp"
+#include "host/event.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/order.hpp"
 
@@ -69,7 +70,7 @@ class HostBackend final : public runtime::Backend {
   void end_download(void*, void*, std::int64_t) override {}
 
   std::unique_ptr<runtime::BackendEvent> create_event(int, EventFlags flags) override {
-    return create_host_event(flags);
+    return std::make_unique<HostEvent>(flags);
   }
 
   void* allocate(runtime::StreamCore& stream, std::int64_t bytes) override {

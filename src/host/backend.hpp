@@ -31,7 +31,6 @@ void enqueue(runtime::StreamCore& stream, Task&& task) {
 /// Whether the work up to the point is done. With the order lock held.
 bool stream_reached(runtime::StreamPoint point) noexcept;
 
-std::unique_ptr<runtime::BackendEvent> create_host_event(EventFlags flags);
 std::shared_ptr<runtime::Executable> lower_to_host(const runtime::Plan& plan);
 
 }  // namespace refrain::host

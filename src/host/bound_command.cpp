@@ -13,9 +13,15 @@ struct Binder {
   BoundCommand& self;
   void* const* addresses;
 
-  BoundCommand::Run operator()(runtime::EmptyCommand&) const {
+  static BoundCommand::Run nothing() {
     return [](const BoundCommand&, std::span<const GeneratorPosition>) {};
   }
+
+  BoundCommand::Run operator()(runtime::EmptyCommand&) const { return nothing(); }
+
+  // Events of graphs are the executable's: a wait is done before the replay, a record knows the replay it is part of.
+  BoundCommand::Run operator()(runtime::EventWaitCommand&) const { return nothing(); }
+  BoundCommand::Run operator()(runtime::EventRecordCommand&) const { return nothing(); }
 
   BoundCommand::Run operator()(runtime::ElementwiseCommand& command) const {
     command.args.out = addresses[command.out_access];

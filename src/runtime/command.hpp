@@ -16,6 +16,7 @@
 
 namespace refrain::runtime {
 
+class BackendEvent;
 class Buffer;
 
 enum class AccessMode : std::uint8_t { read, write };
@@ -54,7 +55,18 @@ struct UploadCommand {
   std::shared_ptr<const std::vector<std::byte>> owned;  ///< a recording's copy of them
 };
 
-using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand>;
+/// Records an external or timing event, in graphs only: each replay records it anew.
+struct EventRecordCommand {
+  std::shared_ptr<BackendEvent> native;
+};
+
+/// Waits for an external event, in graphs only: each replay waits for the record that is the newest when it is issued.
+struct EventWaitCommand {
+  std::shared_ptr<BackendEvent> native;
+};
+
+using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, EventRecordCommand,
+                             EventWaitCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {

@@ -153,9 +153,20 @@ void EventCore::refuse_captured(const char* call, SourceLocation where) const {
               where);
 }
 
+const std::shared_ptr<BackendEvent>& EventCore::native_for(StreamCore& stream) {
+  if (native == nullptr) {
+    native = stream.backend().create_event(stream.device.index, flags);
+    device = stream.device;
+  }
+  return native;
+}
+
 void EventCore::record_eagerly(StreamCore& stream) {
-  if (native == nullptr) native = stream.backend().create_event(stream.device.index, flags);
-  native->record(stream);
+  native_for(stream)->record(stream);
+  note_record(stream);
+}
+
+void EventCore::note_record(const StreamCore& stream) {
   device = stream.device;
   recorded = true;
   captured.reset();

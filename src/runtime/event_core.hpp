@@ -16,7 +16,7 @@ namespace refrain::runtime {
 class StreamCore;
 
 /// The event behind its handles. Everything but `flags` and `id` is guarded by the order lock.
-class EventCore {
+class EventCore : public std::enable_shared_from_this<EventCore> {
  public:
   explicit EventCore(EventFlags flags);
 
@@ -30,14 +30,21 @@ class EventCore {
   Clock clock;                                ///< what comes before it
   std::shared_ptr<CapturedPoint> captured;    ///< set when the newest record is in a capture
 
+  /// Whether a record in a capture is a node of the graph.
+  bool is_node() const noexcept { return flags.external || flags.timing; }
   std::string str() const { return "event " + std::to_string(id); }
 
   /// @throws Error(Errc::wrong_device)
   void bind_device(Device of_stream, const char* call, SourceLocation where);
   /// @throws Error(Errc::captured_event) when the newest record is in a capture. With the order lock held.
   void refuse_captured(const char* call, SourceLocation where) const;
+  /// The backend's event, made on the stream's device if there is none yet. With the order lock held.
+  const std::shared_ptr<BackendEvent>& native_for(StreamCore& stream);
   /// With the order lock held.
   void record_eagerly(StreamCore& stream);
+  /// The newest work of the stream, a record or a replay that holds one, is the event's newest record. With the order
+  /// lock held.
+  void note_record(const StreamCore& stream);
 };
 
 /// Who must be asked when the stream waits for the event: the capture that records the stream, else the open capture

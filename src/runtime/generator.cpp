@@ -34,10 +34,7 @@ GeneratorPosition& generator(Device device) {
   return generators().all[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
 }
 
-void seed_generators(std::uint64_t seed) {
-  const OrderLock lock(order_mutex());
-  generators().reset(seed);
-}
+void seed_generators(std::uint64_t seed) { generators().reset(seed); }
 
 std::uint64_t generator_seed() {
   const OrderLock lock(order_mutex());

@@ -15,6 +15,8 @@ const char* kind_name(const Payload& payload) noexcept {
     const char* operator()(const ElementwiseCommand&) const noexcept { return "elementwise"; }
     const char* operator()(const RandomCommand&) const noexcept { return "random"; }
     const char* operator()(const UploadCommand&) const noexcept { return "upload"; }
+    const char* operator()(const EventRecordCommand&) const noexcept { return "event_record"; }
+    const char* operator()(const EventWaitCommand&) const noexcept { return "event_wait"; }
   };
   return std::visit(Name{}, payload);
 }
