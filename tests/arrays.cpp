@@ -51,6 +51,14 @@ BOOST_AUTO_TEST_CASE(literals_take_a_dtype) {
   BOOST_TEST(array({1, 2}, {.dtype = DType::float32}).to_vector<float>() == (std::vector{1.0f, 2.0f}));
 }
 
+BOOST_AUTO_TEST_CASE(literals_convert_as_casts_do) {
+  // An out-of-range static_cast would be undefined.
+  const Array saturated = array({1e20, -1e20, std::nan(""), 2.9}, {.dtype = DType::int32});
+  constexpr double most = std::numeric_limits<std::int32_t>::max();
+  constexpr double least = std::numeric_limits<std::int32_t>::min();
+  BOOST_TEST(numbers(saturated) == (Numbers{most, least, 0, 2}), per_element());
+}
+
 BOOST_AUTO_TEST_CASE(zeros_ones_full_and_empty_are_float32_unless_told_otherwise) {
   for (const Array& made : {zeros({2}), ones({2}), full({2}, 7), empty({2})}) {
     BOOST_TEST(made.dtype() == DType::float32);

@@ -301,6 +301,20 @@ BOOST_AUTO_TEST_CASE(graphs_dropped_while_in_flight_finish) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_graph_keeps_the_inputs_whose_handles_are_gone) {
+  for (const Mode mode : graph_modes) {
+    BOOST_TEST_CONTEXT(mode) {
+      Array input = filled(5, 1000);
+      auto captured = capture([&] { return input + 1; }, capture_options(mode));
+      input = Array();
+      const GraphExec exec = captured.first.instantiate(instantiate_options(mode));
+      const std::vector<Array> others = {filled(-1, 1000), filled(-1, 1000), filled(-1, 1000)};
+      exec.replay();
+      BOOST_TEST(holds(captured.second, 6));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(outputs_of_graphs_outlive_them_and_count_until_they_go, *label("conformance-40")) {
   const std::int64_t live = stats().live;
   Array output;

@@ -24,9 +24,12 @@ Array::Array(Array&& other) noexcept
 Array& Array::operator=(const Array& other) noexcept { return *this = Array(other); }
 
 Array& Array::operator=(Array&& other) noexcept {
-  std::swap(buffer_, other.buffer_);
-  std::swap(shape_, other.shape_);
-  std::swap(dtype_, other.dtype_);
+  if (this == &other) return *this;
+  Buffer* const mine = buffer_;
+  buffer_ = std::exchange(other.buffer_, nullptr);
+  shape_ = other.shape_;
+  dtype_ = other.dtype_;
+  if (mine != nullptr) mine->release_handle();
   return *this;
 }
 
@@ -61,18 +64,18 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   if (count == 0) return;
   Buffer& buffer = *array.buffer();
   runtime::StreamCore& service = runtime::service_stream(buffer.device());
-  std::uint64_t position = 0;
-  void* landed = nullptr;
-  {
-    const OrderLock lock(order_mutex());
-    const runtime::Access read{&buffer, first * item, (first + count) * item, runtime::AccessMode::read};
-    runtime::order_command(service, {&read, 1}, call, where, false);
-    const auto* source = static_cast<const std::byte*>(buffer.address()) + read.begin;
-    landed = service.backend().begin_download(service, target, source, count * item);
-    position = service.position;
-  }
-  service.backend().synchronize(service, position);
+  OrderLock lock(order_mutex());
+  const runtime::Access read{&buffer, first * item, (first + count) * item, runtime::AccessMode::read};
+  runtime::order_command(service, {&read, 1}, call, where, false);
+  const auto* source = static_cast<const std::byte*>(buffer.address()) + read.begin;
+  void* const landed = service.backend().begin_download(service, target, source, count * item);
+  const runtime::StreamPoint done{service.slot, service.position};
+  const runtime::Clock before = service.clock;
+  lock.unlock();
+  service.backend().synchronize(service, done.position);
   service.backend().end_download(landed, target, count * item);
+  lock.lock();
+  runtime::host_saw(done, before);
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 #include "array/make.hpp"
 
 #include "array/elementwise.hpp"
+#include "kernels/elementwise.hpp"
 #include "runtime/array_access.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/submit.hpp"
@@ -12,13 +13,24 @@ namespace refrain {
 
 namespace {
 
+/// As the kernels' type of the same width.
+template <class T>
+auto kernel_value(T value) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    return static_cast<kernels::i64>(value);
+  } else {
+    return value;
+  }
+}
+
 template <class T>
 Array literal(std::initializer_list<T> values, DType natural, const ArrayOptions& options, SourceLocation where) {
   const auto count = static_cast<std::int64_t>(values.size());
   const DType dtype = options.dtype.value_or(natural);
   const auto converted = [&]<class To>(To) {
     const auto all = std::make_unique<To[]>(std::max<std::size_t>(values.size(), 1));
-    std::transform(values.begin(), values.end(), all.get(), [](T value) { return static_cast<To>(value); });
+    std::transform(values.begin(), values.end(), all.get(),
+                   [](T value) { return static_cast<To>(kernels::convert<decltype(kernel_value(To{}))>(kernel_value(value))); });
     return from_host_bytes({reinterpret_cast<const std::byte*>(all.get()), values.size() * sizeof(To)}, {count}, dtype,
                            options.device, where);
   };

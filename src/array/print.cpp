@@ -16,14 +16,24 @@ namespace {
 constexpr std::int64_t summary_above = 1000;
 constexpr std::int64_t edge_items = 3;
 
-std::string text_of(const Scalar& value, DType dtype) {
+/// Six significant digits, never misleading since they are of the number itself and not of a common scale; `exact`: as
+/// many as it takes to read the number back.
+std::string text_of(const Scalar& value, DType dtype, bool exact) {
   if (dtype == DType::bool_) return value.i != 0 ? "true" : "false";
   char buffer[64];
   if (!is_floating(dtype)) {
     return {buffer, std::to_chars(buffer, buffer + sizeof buffer, static_cast<long long>(value.i)).ptr};
   }
-  // Six significant digits: never misleading, since they are of the number itself and not of a common scale.
-  std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value.f, std::chars_format::general, 6).ptr);
+  if (std::isnan(value.f)) return "nan";
+  const char* end = nullptr;
+  if (!exact) {
+    end = std::to_chars(buffer, buffer + sizeof buffer, value.f, std::chars_format::general, 6).ptr;
+  } else if (dtype == DType::float32) {
+    end = std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value.f)).ptr;
+  } else {
+    end = std::to_chars(buffer, buffer + sizeof buffer, value.f).ptr;
+  }
+  std::string text(buffer, end);
   if (std::isfinite(value.f) && text.find_first_of(".e") == std::string::npos) text += '.';
   return text;
 }
@@ -35,7 +45,7 @@ class Printer {
   void print(int axis, std::int64_t offset) {
     const Shape& shape = array_.shape();
     if (axis == shape.ndim()) {
-      out_ << text_of(element(offset), array_.dtype());
+      out_ << text_of(element(offset), array_.dtype(), shape.ndim() == 0);
       return;
     }
     std::int64_t stride = 1;

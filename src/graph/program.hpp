@@ -27,7 +27,8 @@ namespace refrain::graph {
 using LaneClock = std::vector<std::uint32_t>;
 
 inline bool covers(const LaneClock& clock, int lane, std::uint32_t position) noexcept {
-  return static_cast<std::size_t>(lane) < clock.size() && clock[static_cast<std::size_t>(lane)] >= position;
+  return position == 0 ||
+         (static_cast<std::size_t>(lane) < clock.size() && clock[static_cast<std::size_t>(lane)] >= position);
 }
 void merge(LaneClock& into, const LaneClock& other);
 

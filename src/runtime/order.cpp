@@ -64,10 +64,10 @@ bool host_has_seen(StreamPoint point) noexcept { return host_clock().covers(poin
 void wait_for(StreamCore& stream, StreamPoint point) {
   if (is_ordered(stream, point)) return;
   StreamCore& other = stream_at(point.slot);
-  if (point.position > other.base_position) {
+  // A stream that is over, or began after the point, has no work left there. What the other stream had waited for comes
+  // before too only if the wait covers its newest work; the backend may cover less, so only the point is noted.
+  if (other.has_native() && point.position > other.base_position) {
     stream.backend().wait(stream, other, point.position);
-    // What the other stream had waited for by now comes before too only if the wait covers its newest work; the
-    // backend may cover less, so only the point itself is noted.
   }
   stream.clock.raise(point);
 }
