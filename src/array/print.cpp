@@ -25,7 +25,7 @@ std::string text_of(const Scalar& value, DType dtype, bool exact) {
     return {buffer, std::to_chars(buffer, buffer + sizeof buffer, static_cast<long long>(value.i)).ptr};
   }
   if (std::isnan(value.f)) return "nan";
-  const char* end = nullptr;
+  char* end = nullptr;
   if (!exact) {
     end = std::to_chars(buffer, buffer + sizeof buffer, value.f, std::chars_format::general, 6).ptr;
   } else if (dtype == DType::float32) {
