@@ -7,6 +7,7 @@
 #include <refrain/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace refrain::cuda {
 
@@ -19,6 +20,8 @@ CudaCapture::CudaCapture(Device device, int priority, runtime::StreamCore* own, 
                                                                     ? cudaStreamCaptureModeRelaxed
                                                                     : cudaStreamCaptureModeThreadLocal));
     capturing_ = true;
+    is_strict_ = mode == Mode::thread_local_;
+    if (is_strict_) ++strict_captures();
     REFRAIN_CUDA_CHECK(cudaEventRecord(beginning_, lanes_[0].stream));
   } catch (...) {
     leave();
@@ -30,6 +33,7 @@ CudaCapture::~CudaCapture() { leave(); }
 
 void CudaCapture::leave() noexcept {
   const RelaxedScope relaxed;
+  if (std::exchange(is_strict_, false)) --strict_captures();
   if (capturing_) {
     cudaGraph_t graph = nullptr;
     ignore(cudaStreamEndCapture(lanes_[0].stream, &graph));

@@ -51,6 +51,7 @@ class CudaCapture final : public runtime::LiveCapture {
 
   Device device_;
   bool capturing_ = false;
+  bool is_strict_ = false;  ///< counted among this thread's strict captures
   std::vector<Lane> lanes_;
   std::vector<cudaEvent_t> events_;     ///< all, for destruction
   std::vector<cudaEvent_t> points_;     ///< by number

@@ -7,8 +7,6 @@
 #include <cuda_runtime_api.h>
 
 #include <span>
-#include <utility>
-#include <vector>
 
 namespace refrain::cuda {
 
@@ -32,16 +30,6 @@ inline void update_capture_dependencies(cudaStream_t stream, std::span<cudaGraph
 #else
   REFRAIN_CUDA_CHECK(cudaStreamUpdateCaptureDependencies(stream, nodes.data(), nodes.size(), flags));
 #endif
-}
-
-inline std::size_t graph_edge_count(cudaGraph_t graph) {
-  std::size_t count = 0;
-#if CUDART_VERSION >= 13000
-  REFRAIN_CUDA_CHECK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
-#else
-  REFRAIN_CUDA_CHECK(cudaGraphGetEdges(graph, nullptr, nullptr, &count));
-#endif
-  return count;
 }
 
 }  // namespace refrain::cuda

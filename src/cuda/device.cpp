@@ -40,4 +40,17 @@ const Devices& cuda_devices() {
   return devices;
 }
 
+bool has_several_devices() noexcept {
+  static const bool several = [] {
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess && count > 1;
+  }();
+  return several;
+}
+
+int& strict_captures() noexcept {
+  static thread_local int count = 0;
+  return count;
+}
+
 }  // namespace refrain::cuda

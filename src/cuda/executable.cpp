@@ -1,6 +1,5 @@
 #include "cuda/executable.hpp"
 
-#include "cuda/compat.hpp"
 #include "cuda/stream.hpp"
 
 namespace refrain::cuda {
@@ -23,10 +22,6 @@ CudaExecutable::CudaExecutable(cudaGraph_t graph, int device, GraphResources res
   const RelaxedScope relaxed;
   try {
     REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_, cudaGraphInstantiateFlagUseNodePriority));
-    std::size_t nodes = 0;
-    REFRAIN_CUDA_CHECK(cudaGraphGetNodes(graph_, nullptr, &nodes));
-    nodes_ = static_cast<int>(nodes);
-    edges_ = static_cast<int>(graph_edge_count(graph_));
     cudaStream_t stream = nullptr;
     REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     const cudaError_t status = cudaGraphUpload(exec_, stream);

@@ -40,8 +40,6 @@ class CudaExecutable final : public runtime::Executable {
   CudaExecutable& operator=(const CudaExecutable&) = delete;
 
   void launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) override;
-  int node_count() const noexcept override { return nodes_; }
-  int edge_count() const noexcept override { return edges_; }
   cudaGraphExec_t native() const noexcept override { return exec_; }
   cudaGraph_t native_graph() const noexcept override { return graph_; }
 
@@ -49,8 +47,6 @@ class CudaExecutable final : public runtime::Executable {
   cudaGraph_t graph_;
   cudaGraphExec_t exec_ = nullptr;
   GraphResources resources_;
-  int nodes_ = 0;
-  int edges_ = 0;
 };
 
 }  // namespace refrain::cuda

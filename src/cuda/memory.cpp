@@ -28,7 +28,7 @@ MemoryPool::MemoryPool(int device) : device_(device) {
 void* MemoryPool::allocate(runtime::StreamCore& stream, std::int64_t bytes) {
   void* address = nullptr;
   const auto size = static_cast<std::size_t>(bytes);
-  const RelaxedScope relaxed;
+  const RelaxedWhileCapturing relaxed;
   cudaError_t status = cudaMallocFromPoolAsync(&address, size, pool_, native_of(stream));
   if (status == cudaErrorMemoryAllocation) {
     // Blocks that are free but not yet reusable: wait for the device once, give all back, try again.
@@ -43,7 +43,7 @@ void* MemoryPool::allocate(runtime::StreamCore& stream, std::int64_t bytes) {
 
 void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users) noexcept {
   try {
-    const RelaxedScope relaxed;
+    const RelaxedWhileCapturing relaxed;
     const auto is_capturing = [](runtime::StreamPoint point) {
       runtime::StreamCore& core = runtime::stream_at(point.slot);
       return core.has_native() && core.device.kind == DeviceKind::cuda &&

@@ -68,15 +68,19 @@ std::int64_t Arena::size_bytes() const noexcept {
 std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, InstantiateOptions options) {
   std::shared_ptr<Exec> exec(new Exec(program, options));
   exec->place_memory();
+  Draft draft{*program, exec->plan(), {}};
   if (program->live != nullptr) {
     exec->executable_ = program->live;
   } else {
-    Draft draft{*program, exec->plan(), {}};
     if (options.optimize == Optimize::all) {
       for (const Pass& pass : passes()) pass.run(draft);
     }
     exec->executable_ = runtime::backend(program->device.kind).lower(draft.plan);
     std::move(draft.diagnostics.begin(), draft.diagnostics.end(), std::back_inserter(exec->diagnostics_));
+  }
+  exec->node_count_ = static_cast<int>(draft.plan.commands.size());
+  for (const runtime::PlannedCommand& command : draft.plan.commands) {
+    exec->edge_count_ += static_cast<int>(command.dependencies.size());
   }
   exec->draws_.resize(program->draw_increments.size());
   return exec;

@@ -52,6 +52,9 @@ class Exec {
   const Program& program() const noexcept { return *program_; }
   const runtime::Executable& executable() const noexcept { return *executable_; }
   const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }
+  /// Of the program as planned.
+  int node_count() const noexcept { return node_count_; }
+  int edge_count() const noexcept { return edge_count_; }
   InstantiateOptions options() const noexcept { return options_; }
 
  private:
@@ -71,6 +74,8 @@ class Exec {
   std::shared_ptr<runtime::Executable> executable_;
   std::vector<Diagnostic> diagnostics_;
   std::vector<runtime::GeneratorPosition> draws_;  ///< reused by replays
+  int node_count_ = 0;
+  int edge_count_ = 0;
   bool prepared_ = false;                          ///< guarded by the order lock
 };
 

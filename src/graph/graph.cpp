@@ -97,8 +97,8 @@ void GraphExec::replay(const Stream& stream, SourceLocation where) const {
   exec_of(exec_, "replay", where).replay(stream.core(), where);
 }
 
-int GraphExec::node_count() const { return exec_of(exec_, "node_count").executable().node_count(); }
-int GraphExec::edge_count() const { return exec_of(exec_, "edge_count").executable().edge_count(); }
+int GraphExec::node_count() const { return exec_of(exec_, "node_count").node_count(); }
+int GraphExec::edge_count() const { return exec_of(exec_, "edge_count").edge_count(); }
 
 std::vector<Diagnostic> GraphExec::diagnostics() const {
   const graph::Exec& exec = exec_of(exec_, "diagnostics");

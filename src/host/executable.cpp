@@ -22,7 +22,6 @@ class HostExecutable final : public runtime::Executable, public std::enable_shar
       }
       const Device device = plan.lanes[static_cast<std::size_t>(planned.lane)].device;
       commands_.emplace_back(*planned.command, planned.addresses.data(), device.index);
-      edges_ += static_cast<int>(planned.dependencies.size());
     }
   }
 
@@ -53,9 +52,6 @@ class HostExecutable final : public runtime::Executable, public std::enable_shar
     });
   }
 
-  int node_count() const noexcept override { return static_cast<int>(commands_.size()); }
-  int edge_count() const noexcept override { return edges_; }
-
  private:
   struct EventRecord {
     std::size_t command;  ///< its place in the schedule
@@ -70,7 +66,6 @@ class HostExecutable final : public runtime::Executable, public std::enable_shar
   std::vector<BoundCommand> commands_;
   std::vector<std::shared_ptr<runtime::BackendEvent>> waits_;
   std::vector<EventRecord> records_;
-  int edges_ = 0;
 };
 
 }  // namespace

@@ -50,8 +50,6 @@ class Executable {
   /// Enqueues one run as one position of the stream. `draws` are the generator positions that the run starts from, by
   /// device ordinal of the plan's backend. Called with the order lock held; no allocation.
   virtual void launch(StreamCore& stream, std::span<const GeneratorPosition> draws) = 0;
-  virtual int node_count() const noexcept = 0;
-  virtual int edge_count() const noexcept = 0;
   virtual cudaGraphExec_t native() const noexcept { return nullptr; }
   virtual cudaGraph_t native_graph() const noexcept { return nullptr; }
 };

@@ -77,7 +77,8 @@ bool Stream::query(SourceLocation where) const {
   if (const Recorder* recorder = recorder_of(stream)) recorder->refuse("query", stream.str(), where);
   OrderLock lock(order_mutex());
   const runtime::StreamPoint point{stream.slot, stream.position};
-  const runtime::Clock before = stream.clock;
+  static thread_local runtime::Clock before;  // keeps its memory
+  before = stream.clock;
   lock.unlock();
   if (!stream.backend().is_complete(stream, point.position)) return false;
   lock.lock();
@@ -153,7 +154,8 @@ namespace runtime {
 void synchronize_with(StreamCore& stream) {
   OrderLock lock(order_mutex());
   const StreamPoint point{stream.slot, stream.position};
-  const Clock before = stream.clock;
+  static thread_local Clock before;  // keeps its memory: nothing is allocated while a program replays and waits
+  before = stream.clock;
   lock.unlock();
   stream.backend().synchronize(stream, point.position);
   lock.lock();
