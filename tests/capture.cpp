@@ -1,7 +1,10 @@
 #include "support.hpp"
 
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 namespace rf = refrain;
 using boost::unit_test::label;
@@ -335,6 +338,32 @@ BOOST_AUTO_TEST_CASE(memory_that_runs_out_is_reported_as_such, *label("conforman
   }
   rf::set_memory_limit(device, 0);
   run(false);
+}
+
+// Threads
+
+BOOST_AUTO_TEST_CASE(threads_may_issue_to_the_origin_while_the_capture_ends) {
+  const rf::Stream origin;
+  std::atomic<bool> over{false};
+  std::thread issues([&] {
+    while (!over) rf::bench::empty(origin);  // recorded or run at once
+  });
+  for (int i = 0; i < 2000; ++i) {
+    rf::Capture capture(origin);
+    capture.end();
+  }
+  over = true;
+  issues.join();
+  origin.synchronize();
+  BOOST_TEST(origin.query());
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_scope_destroyed_by_another_thread_is_over) {
+  auto capture = std::make_unique<rf::Capture>();
+  rf::test::on_another_thread([&] { capture.reset(); });
+  BOOST_TEST(!rf::is_capturing());
+  BOOST_TEST(rf::test::holds(rf::test::filled(1) + 1, 2));
+  BOOST_TEST(rf::capture([] { rf::bench::empty(rf::current_stream()); }).node_count() == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

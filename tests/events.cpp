@@ -325,4 +325,21 @@ BOOST_AUTO_TEST_CASE(a_stream_of_one_device_waits_for_an_event_of_another,
   }));
 }
 
+// Moved from
+
+BOOST_AUTO_TEST_CASE(an_event_that_was_moved_from_is_refused) {
+  const rf::Stream stream;
+  rf::Event event;
+  const rf::Event moved = std::move(event);
+  require_error(rf::Errc::invalid_value, [&] { event.query(); }, {"moved from"});
+  require_error(rf::Errc::invalid_value, [&] { event.synchronize(); });
+  require_error(rf::Errc::invalid_value, [&] { event.record(stream); });
+  require_error(rf::Errc::invalid_value, [&] { stream.wait_event(event); });
+  require_error(rf::Errc::invalid_value, [&] { event.elapsed_time(moved); });
+  require_error(rf::Errc::invalid_value, [&] { event.device(); });
+  require_error(rf::Errc::invalid_value, [&] { event.flags(); });
+  event = moved;
+  BOOST_TEST(event.query());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

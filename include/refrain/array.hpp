@@ -9,9 +9,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace refrain {
@@ -20,7 +23,8 @@ namespace runtime {
 class Buffer;
 }
 
-/// A plain number with its dtype, as operand of an op. Weak: it never widens an array's dtype within a kind.
+/// A plain number with its dtype, as operand of an op. Weak: it never widens an array's dtype within a kind. An op throws
+/// Errc::invalid_value for an integer that its dtype cannot hold.
 struct Scalar {
   DType dtype = DType::float64;
   union {
@@ -31,10 +35,14 @@ struct Scalar {
   constexpr Scalar() = default;
   template <class T>
     requires std::is_arithmetic_v<T>
-  constexpr Scalar(T value) noexcept {  // NOLINT(google-explicit-constructor)
+  /// @throws Error(Errc::invalid_value) for an unsigned integer above the largest int64
+  constexpr Scalar(T value) {  // NOLINT(google-explicit-constructor)
     if constexpr (std::is_same_v<T, bool>) {
       dtype = DType::bool_, i = value;
     } else if constexpr (std::is_integral_v<T>) {
+      if (std::cmp_greater(value, std::numeric_limits<std::int64_t>::max())) {
+        throw Error(Errc::invalid_value, "Scalar", std::to_string(value), "does not fit int64; give a smaller number");
+      }
       dtype = DType::int64, i = static_cast<std::int64_t>(value);
     } else {
       dtype = DType::float64, f = static_cast<double>(value);
@@ -73,7 +81,7 @@ class Array {
   template <class T>
   std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const;
 
-  /// The only element, converted to T.
+  /// The only element, converted to T as `cast` would.
   /// @throws Error(Errc::invalid_value) when there is not exactly one; else as to_vector
   template <class T>
   T item(SourceLocation where = SourceLocation::current()) const;
@@ -94,7 +102,8 @@ class Array {
   friend Array operator/(const Operand& left, const Operand& right);
   friend Array operator-(const Operand& operand);
 
-  /// The elements with another dtype: floats to integers truncate and saturate, NaN gives 0, anything but zero is true.
+  /// The elements with another dtype: floats to integers truncate and saturate, NaN gives 0, integers to narrower ones
+  /// wrap around, anything but zero is true. An array that has the dtype already is returned as it is, not copied.
   Array cast(DType dtype, SourceLocation where = SourceLocation::current()) const;
 
   runtime::Buffer* buffer() const noexcept { return buffer_; }
@@ -116,7 +125,7 @@ class Operand {
       : array_(&array), where_(where) {}
   template <class T>
     requires std::is_arithmetic_v<T>
-  Operand(T value, SourceLocation where = SourceLocation::current()) noexcept  // NOLINT
+  Operand(T value, SourceLocation where = SourceLocation::current())  // NOLINT
       : scalar_(value), where_(where) {}
 
   const Array* array() const noexcept { return array_; }
@@ -196,7 +205,14 @@ Scalar item_scalar(const Array& array, SourceLocation where);
 template <class T>
 T Array::item(SourceLocation where) const {
   const Scalar value = item_scalar(*this, where);
-  return is_floating(value.dtype) ? static_cast<T>(value.f) : static_cast<T>(value.i);
+  if (!is_floating(value.dtype)) return static_cast<T>(value.i);
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    // Limits as doubles: the largest one rounds up, hence >=.
+    if (value.f != value.f) return 0;
+    if (value.f >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    if (value.f <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  }
+  return static_cast<T>(value.f);
 }
 
 }  // namespace refrain

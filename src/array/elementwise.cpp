@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 namespace refrain {
 
@@ -19,12 +20,16 @@ using runtime::AccessMode;
 kernels::Type kernel_type(DType dtype) noexcept { return static_cast<kernels::Type>(dtype); }
 
 /// The scalar as a parameter of a kernel that computes in `dtype`.
-kernels::Value scalar_value(const Scalar& scalar, DType dtype) {
+kernels::Value scalar_value(const Scalar& scalar, DType dtype, const char* label, SourceLocation where) {
   kernels::Value value{};
   const bool from_float = is_floating(scalar.dtype);
   switch (dtype) {
     case DType::bool_: value.i = from_float ? scalar.f != 0 : scalar.i != 0; break;
     case DType::int32:
+      if (!from_float && !std::in_range<std::int32_t>(scalar.i)) {
+        throw Error(Errc::invalid_value, label, "the scalar " + std::to_string(scalar.i),
+                    "does not fit the op's dtype, int32; use an int64 array", where);
+      }
       value.i = from_float ? kernels::convert<kernels::i32>(scalar.f) : static_cast<kernels::i32>(scalar.i);
       break;
     case DType::int64: value.i = from_float ? kernels::convert<kernels::i64>(scalar.f) : scalar.i; break;
@@ -124,7 +129,7 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
       command.in_access[input] = static_cast<int>(count);
       accesses[count++] = whole(*array, AccessMode::read);
     } else {
-      args.inputs[input].scalar = scalar_value(operand->scalar(), in);
+      args.inputs[input].scalar = scalar_value(operand->scalar(), in, label, operand->where());
     }
     ++input;
   }

@@ -2,6 +2,7 @@
 
 #include "graph/passes/passes.hpp"
 #include "runtime/event_core.hpp"
+#include "runtime/findings.hpp"
 #include "runtime/generator.hpp"
 #include "runtime/ledger.hpp"
 #include "runtime/order.hpp"
@@ -164,7 +165,14 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
                     "; replay it on a stream of that kind",
                 where);
   }
-  const OrderLock lock(order_mutex());
+  {
+    const OrderLock lock(order_mutex());
+    issue(stream, where);
+  }
+  runtime::log_findings();
+}
+
+void Exec::issue(StreamCore& stream, SourceLocation where) {
   runtime::ReplayMark& mark = program_->mark;
   if (mark.touched || mark.point.slot != stream.slot || !prepared_) prepare(stream, where);
   for (std::size_t i = 0; i < draws_.size(); ++i) {

@@ -63,6 +63,7 @@ class Exec {
 
   void place_memory();
   runtime::Plan plan();
+  void issue(runtime::StreamCore& stream, SourceLocation where);
   void prepare(runtime::StreamCore& stream, SourceLocation where);
   void advance_generators();
 

@@ -1,6 +1,7 @@
 #include "graph/recording.hpp"
 
 #include "runtime/event_core.hpp"
+#include "runtime/findings.hpp"
 #include "runtime/order.hpp"
 
 #include <refrain/error.hpp>
@@ -81,10 +82,9 @@ int Recording::add_lane(StreamCore& stream) {
   return lane;
 }
 
-int Recording::lane_of(StreamCore& stream, const char* call, SourceLocation where) {
+void Recording::check_can_join(const StreamCore& stream, const char* call, SourceLocation where) const {
   require_open(call, where);
-  const auto known = lane_numbers_.find(&stream);
-  if (known != lane_numbers_.end()) return known->second;
+  if (lane_numbers_.find(&stream) != lane_numbers_.end()) return;
   if (stream.recorder.load(std::memory_order_acquire) != nullptr) {
     throw Error(Errc::capture_merge, call, stream.str(),
                 "is a member of another open capture; a stream can be in one capture at a time, so end that one first",
@@ -94,6 +94,12 @@ int Recording::lane_of(StreamCore& stream, const char* call, SourceLocation wher
     throw Error(Errc::wrong_device, call, stream.str(),
                 "cannot join the " + str() + ": one capture spans devices of one kind", where);
   }
+}
+
+int Recording::lane_of(StreamCore& stream, const char* call, SourceLocation where) {
+  check_can_join(stream, call, where);
+  const auto known = lane_numbers_.find(&stream);
+  if (known != lane_numbers_.end()) return known->second;
   const int lane = add_lane(stream);
   program_->steps.push_back({runtime::PlanStep::Kind::fork, lane, 0});
   if (scope_ == Scope::thread) {
@@ -102,6 +108,11 @@ int Recording::lane_of(StreamCore& stream, const char* call, SourceLocation wher
              ", forked from the beginning");
   }
   return lane;
+}
+
+bool Recording::is_member(const StreamCore& stream) const noexcept {
+  const OrderLock lock(order_mutex());
+  return open_ && lane_numbers_.find(&stream) != lane_numbers_.end();
 }
 
 void Recording::note(DiagnosticKind kind, Severity severity, std::vector<int> commands, std::string text) {
@@ -117,8 +128,7 @@ void Recording::refuse(const char* call, const std::string& object, SourceLocati
 
 cudaStream_t Recording::native(StreamCore& stream, SourceLocation where) {
   const OrderLock lock(order_mutex());
-  const int lane = lane_of(stream, "native", where);
-  if (live_ != nullptr) return live_->native(lane);
+  if (live_ != nullptr) return live_->native(lane_of(stream, "native", where));
   throw Error(Errc::capture_unsupported, "native", stream.str(),
               "is recording, and work that foreign code puts on the native stream would run at once and be missing; "
               "capture with CaptureOptions{.live = true}, or take the handle outside",
@@ -205,6 +215,9 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
   } catch (...) {
     discard("its end failed");
     throw;
+  }
+  for (const Diagnostic& diagnostic : program_->diagnostics) {
+    if (diagnostic.severity == Severity::warning) runtime::log(diagnostic);
   }
   return std::exchange(program_, nullptr);
 }

@@ -55,6 +55,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   cudaStream_t native(runtime::StreamCore& stream, SourceLocation where) override;
   void stream_destroyed(runtime::StreamCore& stream) noexcept override;
   bool spans(Device device) const noexcept override;
+  bool is_member(const runtime::StreamCore& stream) const noexcept override;
 
  private:
   struct Lane {
@@ -74,6 +75,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
 
   std::string str() const;
   void require_open(const char* call, SourceLocation where) const;
+  void check_can_join(const runtime::StreamCore& stream, const char* call, SourceLocation where) const;
   int lane_of(runtime::StreamCore& stream, const char* call, SourceLocation where);
   int add_lane(runtime::StreamCore& stream);
   void add_node(runtime::StreamCore& stream, const runtime::Command& command);

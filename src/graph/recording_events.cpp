@@ -47,6 +47,11 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
   require_open("wait_event", where);
   const auto point = std::dynamic_pointer_cast<Point>(event.captured);
   const bool is_here = point != nullptr && point->tag == tag_;
+  if (event.device && event.device->kind != stream.device.kind) {
+    throw Error(Errc::not_supported, "wait_event", stream.str(),
+                "cannot wait for an event of " + event.device->str() + "; synchronize the event before the capture",
+                where);
+  }
   if (event.flags.external && !is_here) {
     add_node(stream, {runtime::EventWaitCommand{event.native_for(stream)}, {}, "wait_event", where});
     return;

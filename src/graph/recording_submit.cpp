@@ -75,7 +75,7 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
   for (const int id : conflicting) {
     const Node& node = program_->nodes[static_cast<std::size_t>(id)];
     if (covers(clock, node.lane, node.position)) continue;
-    if (refrain::hazards() == Hazards::error) {
+    if (refrain::hazards() == Hazards::error || (options_.strict && refrain::hazards() == Hazards::add)) {
       throw Error(Errc::illegal_state, command.label, stream.str(),
                   "touches memory that " + place(node.command) + " touches on another stream, and nothing orders the "
                   "two; let this stream wait_event or wait_stream for that work, or use Hazards::add",
@@ -93,11 +93,15 @@ void Recording::submit(StreamCore& stream, const Command& command) {
 }
 
 void Recording::add_node(StreamCore& stream, const Command& command) {
+  // Everything that may be refused comes before the stream joins.
   check_buffers(command);
+  check_can_join(stream, command.label, command.where);
+  const auto known = lane_numbers_.find(&stream);
+  LaneClock clock =
+      known == lane_numbers_.end() ? LaneClock() : lanes_[static_cast<std::size_t>(known->second)].frontier.clock;
+  const std::vector<int> hazards = find_hazards(stream, command, clock);
   const int lane_number = lane_of(stream, command.label, command.where);
   Lane& lane = lanes_[static_cast<std::size_t>(lane_number)];
-  LaneClock clock = lane.frontier.clock;
-  const std::vector<int> hazards = find_hazards(stream, command, clock);
 
   const int id = static_cast<int>(program_->nodes.size());
   std::vector<int> candidates = lane.frontier.nodes;

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -95,11 +96,14 @@ class HostBackend final : public runtime::Backend {
  private:
   MemoryPool& pool(int device) { return pools_[static_cast<std::size_t>(device)]; }
 
-  /// Lets issued work finish before the process goes, so that no worker runs into what static destructors took away.
+  /// Lets issued work finish before the process goes, so that no worker runs into what static destructors took away;
+  /// work that takes longer than this is left behind.
   static void drain() {
+    constexpr auto longest = std::chrono::seconds(10);
+    const auto end = std::chrono::steady_clock::now() + longest;
     for (int i = 0; i < runtime::host_backend().device_count(); ++i) {
       for (const auto& stream : runtime::streams_of({DeviceKind::host, i})) {
-        queue_of(*stream).wait(stream->position);
+        queue_of(*stream).wait_until(stream->position, end);
       }
     }
   }

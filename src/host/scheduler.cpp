@@ -139,13 +139,23 @@ void HostStream::wait(std::uint64_t position) {
       continue;
     }
     if (spin_until([&] { return reached(position) || state_.load() != State::running; }, patience)) continue;
-    std::unique_lock lock(wait_mutex_);
-    ++sleepers_;
-    has_waiters_.store(true);
-    progress_.wait(lock, [&] { return completed_.load() >= position; });
-    --sleepers_;
-    has_waiters_.store(!waiters_.empty() || sleepers_ > 0);
+    wait_until(position, Clock::time_point::max());
   }
+}
+
+bool HostStream::wait_until(std::uint64_t position, Clock::time_point end) {
+  std::unique_lock lock(wait_mutex_);
+  ++sleepers_;
+  has_waiters_.store(true);
+  const auto is_there = [&] { return completed_.load() >= position; };
+  if (end == Clock::time_point::max()) {
+    progress_.wait(lock, is_there);
+  } else {
+    progress_.wait_until(lock, end, is_there);
+  }
+  --sleepers_;
+  has_waiters_.store(!waiters_.empty() || sleepers_ > 0);
+  return is_there();
 }
 
 Scheduler::Scheduler() : most_workers_(static_cast<int>(std::max(2U, std::thread::hardware_concurrency()))) {}

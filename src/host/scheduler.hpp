@@ -4,6 +4,7 @@
 #include "runtime/backend.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,8 @@ class HostStream : public std::enable_shared_from_this<HostStream> {
 
   /// Blocks until the position is reached, running what is ready meanwhile.
   void wait(std::uint64_t position);
+  /// The same without running anything, and no longer than until `end`; whether the position was reached.
+  bool wait_until(std::uint64_t position, std::chrono::steady_clock::time_point end);
 
   /// For a task of `waiter`: true when this stream has reached the position; else parks `waiter` until it has.
   bool reached_or_park(std::uint64_t position, HostStream& waiter);

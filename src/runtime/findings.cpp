@@ -1,5 +1,6 @@
 #include "runtime/findings.hpp"
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,8 @@ struct Findings {
   std::mutex mutex;
   std::deque<Diagnostic> list;
   std::set<std::pair<std::string, std::string>> reported;
+  std::vector<Diagnostic> unlogged;
+  std::atomic<bool> has_unlogged{false};
   std::shared_ptr<const std::function<void(const Diagnostic&)>> sink;
 };
 
@@ -69,7 +72,20 @@ void find_added_order(const std::string& first, const std::string& second) {
                              second + " touches the memory of " + first +
                                  " on another stream and nothing ordered the two; the order was added. Let the "
                                  "second stream wait_event or wait_stream for the first."});
+  findings().unlogged.push_back(findings().list.back());
+  findings().has_unlogged.store(true, std::memory_order_release);
   if (findings().list.size() > most_findings) findings().list.pop_front();
+}
+
+void log_findings() {
+  if (!findings().has_unlogged.load(std::memory_order_acquire)) return;
+  std::vector<Diagnostic> unlogged;
+  {
+    const std::lock_guard lock(findings().mutex);
+    unlogged.swap(findings().unlogged);
+    findings().has_unlogged.store(false, std::memory_order_release);
+  }
+  for (const Diagnostic& diagnostic : unlogged) log(diagnostic);
 }
 
 void log(const Diagnostic& diagnostic) {

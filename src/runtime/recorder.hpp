@@ -42,6 +42,8 @@ class Recorder {
   [[noreturn]] virtual void refuse(const char* call, const std::string& object, SourceLocation where) const = 0;
   virtual cudaStream_t native(StreamCore& stream, SourceLocation where) = 0;
   virtual void stream_destroyed(StreamCore& stream) noexcept = 0;
+  /// Whether the stream has joined the capture, so that asking for it or waiting for it makes no sense.
+  virtual bool is_member(const StreamCore& stream) const noexcept = 0;
   /// True when the device has streams in this capture. With the order lock held.
   virtual bool spans(Device device) const noexcept = 0;
 };

@@ -20,6 +20,16 @@ using runtime::Recorder;
 using runtime::recorder_of;
 using runtime::StreamCore;
 
+namespace {
+
+/// A stream that a capture records has nothing to wait for. Another one may be asked even where this thread captures.
+void refuse_while_member(const StreamCore& stream, const char* call, SourceLocation where) {
+  const Recorder* recorder = recorder_of(stream);
+  if (recorder != nullptr && recorder->is_member(stream)) recorder->refuse(call, stream.str(), where);
+}
+
+}  // namespace
+
 Stream::Stream(int priority) : Stream(current_device(), priority) {}
 
 Stream::Stream(Device device, int priority)
@@ -74,7 +84,7 @@ void Stream::record_event(Event& event, SourceLocation where) const {
 
 bool Stream::query(SourceLocation where) const {
   StreamCore& stream = core();
-  if (const Recorder* recorder = recorder_of(stream)) recorder->refuse("query", stream.str(), where);
+  refuse_while_member(stream, "query", where);
   OrderLock lock(order_mutex());
   const runtime::StreamPoint point{stream.slot, stream.position};
   static thread_local runtime::Clock before;  // keeps its memory
@@ -88,7 +98,7 @@ bool Stream::query(SourceLocation where) const {
 
 void Stream::synchronize(SourceLocation where) const {
   StreamCore& stream = core();
-  if (const Recorder* recorder = recorder_of(stream)) recorder->refuse("synchronize", stream.str(), where);
+  refuse_while_member(stream, "synchronize", where);
   runtime::synchronize_with(stream);
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/submit.hpp"
 
 #include "runtime/buffer.hpp"
+#include "runtime/findings.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
@@ -43,8 +44,11 @@ void submit(StreamCore& stream, const Command& command) {
     recorder->submit(stream, command);
     return;
   }
-  const OrderLock lock(order_mutex());
-  run_now(stream, command);
+  {
+    const OrderLock lock(order_mutex());
+    run_now(stream, command);
+  }
+  log_findings();
 }
 
 void submit_draw(StreamCore& stream, Command& command) {
@@ -53,12 +57,15 @@ void submit_draw(StreamCore& stream, Command& command) {
     recorder->submit(stream, command);
     return;
   }
-  const OrderLock lock(order_mutex());
-  GeneratorPosition& at = generator(stream.device);
-  random.args.seed = at.seed;
-  random.args.offset = at.offset;
-  run_now(stream, command);
-  at.offset += random.increment;
+  {
+    const OrderLock lock(order_mutex());
+    GeneratorPosition& at = generator(stream.device);
+    random.args.seed = at.seed;
+    random.args.offset = at.offset;
+    run_now(stream, command);
+    at.offset += random.increment;
+  }
+  log_findings();
 }
 
 }  // namespace refrain::runtime

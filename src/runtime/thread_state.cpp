@@ -3,11 +3,27 @@
 #include "runtime/environment.hpp"
 #include "runtime/stream_core.hpp"
 
+#include <utility>
+
 namespace refrain::runtime {
 
+namespace {
+
+/// Frees the thread's state when the thread ends. Arrays with thread storage may be destroyed later still: they find an
+/// empty slot and begin anew.
+struct Owner {
+  ThreadState*& slot;
+  ~Owner() { delete std::exchange(slot, nullptr); }
+};
+
+}  // namespace
+
 ThreadState& thread_state() {
-  // Leaked on purpose: arrays with thread storage may be destroyed after any thread_local of ours.
-  static thread_local ThreadState* state = new ThreadState;
+  static thread_local ThreadState* state = nullptr;
+  if (state == nullptr) {
+    state = new ThreadState;
+    static thread_local const Owner owner{state};
+  }
   return *state;
 }
 
