@@ -31,12 +31,11 @@ BOOST_AUTO_TEST_CASE(captured_adds_run_on_replay_alone, *label("conformance-24")
   for (const bool live : live_modes) {
     rf::Array sum = rf::zeros({1000});
     const rf::Stream stream;
-    const rf::Graph graph = rf::capture(
-        stream,
-        [&] {
-          for (int i = 0; i < 10; ++i) sum += 1;
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(stream,
+                                        [&] {
+                                          for (int i = 0; i < 10; ++i) sum += 1;
+                                        },
+                                        {.live = live});
     BOOST_TEST(rf::test::holds(sum, 0));
     const rf::GraphExec exec = graph.instantiate();
     exec.replay();
@@ -149,8 +148,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_capturing_cannot_begin_again) {
     member.wait_stream(origin);
     for (const rf::Stream& stream : {origin, member}) {
       require_error(rf::Errc::illegal_state, [&] { rf::Capture again(stream); }, {"capturing already"});
-      require_error(rf::Errc::illegal_state,
-                    [&] { rf::test::on_another_thread([&] { rf::Capture again(stream); }); });
+      require_error(rf::Errc::illegal_state, [&] { rf::test::on_another_thread([&] { rf::Capture again(stream); }); });
       const rf::StreamGuard on(stream);
       require_error(rf::Errc::illegal_state, [&] { rf::Capture again; }, {"capturing already"});
     }

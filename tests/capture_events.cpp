@@ -33,15 +33,14 @@ BOOST_AUTO_TEST_CASE(an_event_may_die_before_the_end_and_its_edge_stays) {
 BOOST_AUTO_TEST_CASE(a_wait_on_the_recording_stream_adds_neither_node_nor_edge) {
   for (const bool live : live_modes) {
     const rf::Stream origin;
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          rf::bench::empty(origin);
-          origin.wait_event(origin.record_event());
-          origin.wait_stream(origin);
-          rf::bench::empty(origin);
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          rf::bench::empty(origin);
+                                          origin.wait_event(origin.record_event());
+                                          origin.wait_stream(origin);
+                                          rf::bench::empty(origin);
+                                        },
+                                        {.live = live});
     BOOST_TEST(graph.node_count() == 2);
     BOOST_TEST((rf::test::edges(graph) == Edges{{0, 1}}));
   }
@@ -52,18 +51,17 @@ BOOST_AUTO_TEST_CASE(a_captured_wait_covers_the_newest_record_of_its_time) {
     const rf::Stream origin;
     const rf::Stream member;
     rf::Event event;
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          rf::bench::empty(origin);
-          event.record(origin);
-          member.wait_event(event);
-          rf::bench::empty(origin);
-          event.record(origin);
-          rf::bench::empty(member);  // after node 0, not after node 1
-          origin.wait_stream(member);
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          rf::bench::empty(origin);
+                                          event.record(origin);
+                                          member.wait_event(event);
+                                          rf::bench::empty(origin);
+                                          event.record(origin);
+                                          rf::bench::empty(member);  // after node 0, not after node 1
+                                          origin.wait_stream(member);
+                                        },
+                                        {.live = live});
     BOOST_TEST((rf::test::edges(graph) == Edges{{0, 1}, {0, 2}}));
   }
 }
@@ -72,17 +70,17 @@ BOOST_AUTO_TEST_CASE(many_streams_wait_for_one_captured_event_and_one_for_many) 
   for (const bool live : live_modes) {
     const rf::Stream origin;
     const std::vector<rf::Stream> members = {rf::Stream(), rf::Stream(), rf::Stream()};
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          rf::bench::empty(origin);
-          const rf::Event fork = origin.record_event();
-          for (const rf::Stream& member : members) member.wait_event(fork);
-          for (const rf::Stream& member : members) rf::bench::empty(member);
-          for (const rf::Stream& member : members) origin.wait_event(member.record_event());
-          rf::bench::empty(origin);
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          rf::bench::empty(origin);
+                                          const rf::Event fork = origin.record_event();
+                                          for (const rf::Stream& member : members) member.wait_event(fork);
+                                          for (const rf::Stream& member : members) rf::bench::empty(member);
+                                          for (const rf::Stream& member : members)
+                                            origin.wait_event(member.record_event());
+                                          rf::bench::empty(origin);
+                                        },
+                                        {.live = live});
     BOOST_TEST((rf::test::edges(graph) == Edges{{0, 1}, {0, 2}, {0, 3}, {1, 4}, {2, 4}, {3, 4}}));
   }
 }
@@ -206,8 +204,8 @@ BOOST_AUTO_TEST_CASE(a_stream_waits_for_an_event_of_an_open_thread_scope_in_its_
     rf::Capture capture(rf::CaptureOptions{.live = live});
     rf::bench::empty(rf::current_stream());
     const rf::Event event = rf::current_stream().record_event();
-    require_error(rf::Errc::captured_event,
-                  [&] { rf::test::on_another_thread([&] { stream.wait_event(event); }); }, {"thread"});
+    require_error(rf::Errc::captured_event, [&] { rf::test::on_another_thread([&] { stream.wait_event(event); }); },
+                  {"thread"});
     stream.wait_event(event);
     rf::bench::empty(stream);
     BOOST_TEST((rf::test::edges(capture.end()) == Edges{{0, 1}}));
@@ -236,26 +234,31 @@ BOOST_AUTO_TEST_CASE(an_event_last_recorded_in_a_finished_capture_is_refused) {
     const rf::Stream origin;
     const rf::Stream other;
     rf::Event event;
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          rf::bench::empty(origin);
-          event.record(origin);
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          rf::bench::empty(origin);
+                                          event.record(origin);
+                                        },
+                                        {.live = live});
     const std::initializer_list<std::string_view> words = {"graph", "external"};
-    require_error(rf::Errc::captured_event, [&] { event.query(); }, words);
-    require_error(rf::Errc::captured_event, [&] { event.synchronize(); }, words);
-    require_error(rf::Errc::captured_event, [&] { other.wait_event(event); }, words);
+    require_error(
+        rf::Errc::captured_event, [&] { event.query(); }, words);
+    require_error(
+        rf::Errc::captured_event, [&] { event.synchronize(); }, words);
+    require_error(
+        rf::Errc::captured_event, [&] { other.wait_event(event); }, words);
     rf::Capture by_stream(other);
-    require_error(rf::Errc::captured_event, [&] { other.wait_event(event); }, words);
+    require_error(
+        rf::Errc::captured_event, [&] { other.wait_event(event); }, words);
     BOOST_TEST(by_stream.end().node_count() == 0);
     rf::Capture by_thread;
-    require_error(rf::Errc::captured_event, [&] { other.wait_event(event); }, words);
+    require_error(
+        rf::Errc::captured_event, [&] { other.wait_event(event); }, words);
     BOOST_TEST(by_thread.end().node_count() == 0);
     // A replay does not record it either.
     graph.instantiate().replay();
-    require_error(rf::Errc::captured_event, [&] { event.query(); }, words);
+    require_error(
+        rf::Errc::captured_event, [&] { event.query(); }, words);
 
     event.record(other);
     event.synchronize();

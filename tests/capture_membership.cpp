@@ -326,18 +326,17 @@ BOOST_AUTO_TEST_CASE(a_stream_made_in_the_capture_may_join_it) {
   for (const bool live : live_modes) {
     std::set<std::uint64_t> streams;
     const rf::Stream origin;
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          for (int i = 0; i < 10; ++i) {
-            const rf::Stream member;
-            member.wait_stream(origin);
-            rf::bench::empty(member);
-            origin.wait_stream(member);
-            streams.insert(member.id());
-          }
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          for (int i = 0; i < 10; ++i) {
+                                            const rf::Stream member;
+                                            member.wait_stream(origin);
+                                            rf::bench::empty(member);
+                                            origin.wait_stream(member);
+                                            streams.insert(member.id());
+                                          }
+                                        },
+                                        {.live = live});
     BOOST_TEST(streams.size() == 10U);
     BOOST_TEST(graph.node_count() == 10);
     BOOST_TEST(graph.edge_count() == 9);

@@ -14,13 +14,12 @@ const rf::EventFlags timing_flags{.timing = true};
 
 /// A program of one empty command after which the event is recorded.
 rf::Graph records(const rf::Stream& origin, rf::Event& event, bool live) {
-  return rf::capture(
-      origin,
-      [&] {
-        rf::bench::empty(origin);
-        event.record(origin);
-      },
-      {.live = live});
+  return rf::capture(origin,
+                     [&] {
+                       rf::bench::empty(origin);
+                       event.record(origin);
+                     },
+                     {.live = live});
 }
 
 }  // namespace
@@ -117,14 +116,13 @@ BOOST_AUTO_TEST_CASE(an_external_wait_is_a_node_and_each_replay_waits_for_the_ne
     const rf::Stream stream;
     rf::Event event(external_flags);
     event.record(recorder);
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          rf::bench::empty(origin);
-          origin.wait_event(event);
-          rf::bench::empty(origin);
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          rf::bench::empty(origin);
+                                          origin.wait_event(event);
+                                          rf::bench::empty(origin);
+                                        },
+                                        {.live = live});
     BOOST_TEST(graph.node_count() == 3);
     BOOST_TEST((rf::test::edges(graph) == Edges{{0, 1}, {1, 2}}));
     const rf::GraphExec exec = graph.instantiate();
@@ -148,8 +146,7 @@ BOOST_AUTO_TEST_CASE(a_replay_does_not_wait_for_a_record_that_comes_after_it) {
     const rf::Stream stream;
     rf::Event event(external_flags);
     event.record(recorder);
-    const rf::GraphExec exec =
-        rf::capture(origin, [&] { origin.wait_event(event); }, {.live = live}).instantiate();
+    const rf::GraphExec exec = rf::capture(origin, [&] { origin.wait_event(event); }, {.live = live}).instantiate();
     BOOST_TEST(seen_pending(recorder, [&] {
       exec.replay(stream);
       event.record(recorder);
@@ -165,15 +162,14 @@ BOOST_AUTO_TEST_CASE(waiting_for_an_external_event_of_the_same_capture_is_an_edg
       const rf::Stream origin;
       const rf::Stream member;
       rf::Event event(flags);
-      const rf::Graph graph = rf::capture(
-          origin,
-          [&] {
-            event.record(origin);
-            member.wait_event(event);
-            rf::bench::empty(member);
-            origin.wait_stream(member);
-          },
-          {.live = live});
+      const rf::Graph graph = rf::capture(origin,
+                                          [&] {
+                                            event.record(origin);
+                                            member.wait_event(event);
+                                            rf::bench::empty(member);
+                                            origin.wait_stream(member);
+                                          },
+                                          {.live = live});
       BOOST_TEST(graph.node_count() == 2);
       BOOST_TEST((rf::test::edges(graph) == Edges{{0, 1}}));
     }
@@ -187,8 +183,7 @@ BOOST_AUTO_TEST_CASE(one_graph_waits_for_what_another_records) {
     const rf::Stream second;
     rf::Event event(external_flags);
     const rf::GraphExec producer = records(origin, event, live).instantiate();
-    const rf::GraphExec consumer =
-        rf::capture(origin, [&] { origin.wait_event(event); }, {.live = live}).instantiate();
+    const rf::GraphExec consumer = rf::capture(origin, [&] { origin.wait_event(event); }, {.live = live}).instantiate();
     for (int round = 0; round < 3; ++round) {
       BOOST_TEST(seen_pending(first, [&] {
         producer.replay(first);
@@ -209,14 +204,13 @@ BOOST_AUTO_TEST_CASE(timing_events_of_a_graph_time_its_newest_replay, *label("co
     const rf::Stream origin;
     rf::Event start(timing_flags);
     rf::Event end(timing_flags);
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          start.record(origin);
-          rf::test::keep_busy(origin, 5);
-          end.record(origin);
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          start.record(origin);
+                                          rf::test::keep_busy(origin, 5);
+                                          end.record(origin);
+                                        },
+                                        {.live = live});
     require_error(rf::Errc::invalid_value, [&] { start.elapsed_time(end); }, {"never recorded"});
     const rf::GraphExec exec = graph.instantiate();
     for (int i = 0; i < 2; ++i) {

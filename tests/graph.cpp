@@ -86,13 +86,13 @@ BOOST_AUTO_TEST_CASE(nodes_stand_in_issue_order) {
   const rf::Array x = rf::test::filled(3);
   for (const bool live : live_modes) {
     const rf::Graph graph = rf::capture(
-        [&] {
-          rf::Array y = x * 2;
-          y -= 1;
-          y = -y;
-          return y / 4;
-        },
-        {.live = live})
+                                [&] {
+                                  rf::Array y = x * 2;
+                                  y -= 1;
+                                  y = -y;
+                                  return y / 4;
+                                },
+                                {.live = live})
                                 .first;
     BOOST_TEST(rf::test::labels(graph) == (std::vector<std::string>{"mul", "sub", "neg", "div"}),
                boost::test_tools::per_element());
@@ -113,19 +113,18 @@ BOOST_AUTO_TEST_CASE(a_diamond_with_a_shortcut_keeps_four_edges) {
   for (const bool live : live_modes) {
     const rf::Stream origin;
     const rf::Stream side;
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          rf::bench::empty(origin);
-          const rf::Event fork = origin.record_event();
-          side.wait_event(fork);
-          rf::bench::empty(origin);
-          rf::bench::empty(side);
-          origin.wait_stream(side);
-          origin.wait_event(fork);  // the shortcut
-          rf::bench::empty(origin);
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          rf::bench::empty(origin);
+                                          const rf::Event fork = origin.record_event();
+                                          side.wait_event(fork);
+                                          rf::bench::empty(origin);
+                                          rf::bench::empty(side);
+                                          origin.wait_stream(side);
+                                          origin.wait_event(fork);  // the shortcut
+                                          rf::bench::empty(origin);
+                                        },
+                                        {.live = live});
     BOOST_TEST(graph.node_count() == 4);
     BOOST_TEST(graph.edge_count() == 4);
     BOOST_TEST((rf::test::edges(graph) == Edges{{0, 1}, {0, 2}, {1, 3}, {2, 3}}));
@@ -202,11 +201,11 @@ BOOST_AUTO_TEST_CASE(inputs_are_the_outside_arrays_that_are_read_in_order_of_fir
   rf::Array overwritten = rf::test::filled(4);
   const rf::Array unused = rf::test::filled(5);
   const rf::Graph graph = rf::capture([&] {
-    const rf::Array inner = second * 2 + first;
-    updated += inner;
-    overwritten.assign(second);
-    return unused.shape();
-  }).first;
+                            const rf::Array inner = second * 2 + first;
+                            updated += inner;
+                            overwritten.assign(second);
+                            return unused.shape();
+                          }).first;
   const std::vector<rf::Array> inputs = graph.inputs();
   BOOST_REQUIRE(inputs.size() == 3U);
   BOOST_TEST(rf::test::holds(inputs[0], 2));

@@ -180,8 +180,8 @@ BOOST_AUTO_TEST_CASE(nodes_carry_their_ops_and_places, *label("report-62")) {
 
 BOOST_AUTO_TEST_CASE(special_characters_in_names_survive, *label("report-62")) {
   constexpr std::array<const char*, 8> files = {
-      "with space.cpp", "quote\".cpp",  "back\\slash.cpp", "<angle>{brace}|bar.cpp",
-      "line\nend.cpp",  "trailing\\", "\"",              "semi;colon->[x=1].cpp"};
+      "with space.cpp", "quote\".cpp", "back\\slash.cpp",      "<angle>{brace}|bar.cpp", "line\nend.cpp",
+      "trailing\\",     "\"",          "semi;colon->[x=1].cpp"};
   const rf::Graph graph = rf::capture([&] {
     for (const char* file : files) rf::bench::empty(rf::current_stream(), {file, 7});
   });
@@ -197,19 +197,18 @@ BOOST_AUTO_TEST_CASE(a_fork_of_fifty_is_drawn_whole, *label("report-62") * label
   for (const bool live : live_modes) {
     const rf::Stream origin;
     std::vector<rf::Stream> forked(branches);
-    const rf::Graph graph = rf::capture(
-        origin,
-        [&] {
-          rf::bench::empty(origin);
-          const rf::Event fork = origin.record_event();
-          for (const rf::Stream& stream : forked) {
-            stream.wait_event(fork);
-            rf::bench::empty(stream);
-            origin.wait_event(stream.record_event());
-          }
-          rf::bench::empty(origin);
-        },
-        {.live = live});
+    const rf::Graph graph = rf::capture(origin,
+                                        [&] {
+                                          rf::bench::empty(origin);
+                                          const rf::Event fork = origin.record_event();
+                                          for (const rf::Stream& stream : forked) {
+                                            stream.wait_event(fork);
+                                            rf::bench::empty(stream);
+                                            origin.wait_event(stream.record_event());
+                                          }
+                                          rf::bench::empty(origin);
+                                        },
+                                        {.live = live});
     const Dot dot = checked(graph);
     BOOST_TEST(dot.labels.size() == branches + 2U);
     BOOST_TEST(dot.edges.size() == 2U * branches);

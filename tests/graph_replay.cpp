@@ -32,13 +32,19 @@ BOOST_AUTO_TEST_CASE(a_captured_array_has_no_values_before_the_first_replay) {
     const std::string place = "graph_replay.cpp:" + std::to_string(line);
     const std::initializer_list<std::string_view> words = {"replay", place};
     std::ostringstream text;
-    require_error(rf::Errc::illegal_state, [&] { array.item<float>(); }, words);
-    require_error(rf::Errc::illegal_state, [&] { array.to_vector<float>(); }, words);
-    require_error(rf::Errc::illegal_state, [&] { text << array; }, words);
-    require_error(rf::Errc::illegal_state, [&] { array + 1; }, words);
-    require_error(rf::Errc::illegal_state, [&] { array += 1; }, words);
+    require_error(
+        rf::Errc::illegal_state, [&] { array.item<float>(); }, words);
+    require_error(
+        rf::Errc::illegal_state, [&] { array.to_vector<float>(); }, words);
+    require_error(
+        rf::Errc::illegal_state, [&] { text << array; }, words);
+    require_error(
+        rf::Errc::illegal_state, [&] { array + 1; }, words);
+    require_error(
+        rf::Errc::illegal_state, [&] { array += 1; }, words);
     const rf::GraphExec exec = graph.instantiate();
-    require_error(rf::Errc::illegal_state, [&] { array.item<float>(); }, words);
+    require_error(
+        rf::Errc::illegal_state, [&] { array.item<float>(); }, words);
     exec.replay();
     BOOST_TEST(array.item<float>() == 4.0F);
     BOOST_TEST(rf::test::holds(array + 1, 5));
@@ -169,15 +175,14 @@ BOOST_AUTO_TEST_CASE(an_executable_outlives_its_graph_and_the_streams_of_its_cap
     {
       const rf::Stream origin;
       const rf::Stream member;
-      exec = rf::capture(
-                 origin,
-                 [&] {
-                   member.wait_stream(origin);
-                   const rf::StreamGuard on(member);
-                   counter += 2;
-                   origin.wait_stream(member);
-                 },
-                 {.live = live})
+      exec = rf::capture(origin,
+                         [&] {
+                           member.wait_stream(origin);
+                           const rf::StreamGuard on(member);
+                           counter += 2;
+                           origin.wait_stream(member);
+                         },
+                         {.live = live})
                  .instantiate();
     }
     exec->replay();

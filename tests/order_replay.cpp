@@ -163,8 +163,7 @@ BOOST_AUTO_TEST_CASE(a_stream_is_ordered_after_a_replay_on_it) {
   for (const bool live : live_modes) {
     const rf::Stream forked;
     const rf::Stream stream;
-    const rf::GraphExec exec =
-        rf::capture([&] { rf::test::keep_busy(forked, 10); }, {.live = live}).instantiate();
+    const rf::GraphExec exec = rf::capture([&] { rf::test::keep_busy(forked, 10); }, {.live = live}).instantiate();
     exec.replay(stream);
     const rf::Event after = stream.record_event();
     stream.synchronize();

@@ -116,7 +116,10 @@ BOOST_AUTO_TEST_CASE(a_stream_carries_its_device, *label("conformance-66")) {
 BOOST_AUTO_TEST_CASE(a_stream_on_a_device_that_is_not_there_is_refused) {
   const rf::DeviceKind kind = rf::current_device().kind;
   const int count = rf::device_count(kind);
-  require_error(rf::Errc::no_device, [&] { rf::Stream(rf::Device{kind, count}); },
+  require_error(rf::Errc::no_device,
+                [&] {
+                  rf::Stream(rf::Device{kind, count});
+                },
                 {rf::Device{kind, count}.str(), rf::Device{kind, 0}.str()});
   require_error(rf::Errc::no_device, [&] { rf::Stream(rf::Device{kind, -1}); });
 }
@@ -224,7 +227,10 @@ BOOST_AUTO_TEST_CASE(synchronizing_a_device_that_is_not_there_is_refused, *label
   const rf::DeviceKind kind = rf::current_device().kind;
   require_error(rf::Errc::no_device, [&] { rf::synchronize(rf::Device{kind, 63}); }, {"63"});
   if (rf::device_count(rf::DeviceKind::cuda) == 0) {
-    require_error(rf::Errc::no_device, [] { rf::synchronize(rf::Device{rf::DeviceKind::cuda, 0}); },
+    require_error(rf::Errc::no_device,
+                  [] {
+                    rf::synchronize(rf::Device{rf::DeviceKind::cuda, 0});
+                  },
                   {"cuda:0", rf::why_no_cuda()});
   }
 }

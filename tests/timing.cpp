@@ -102,8 +102,7 @@ BOOST_AUTO_TEST_CASE(misuses_are_checked_in_one_order, *label("report-22")) {
   require_error(rf::Errc::invalid_value, [&] { never.elapsed_time(pending); }, {"never recorded"});
 }
 
-BOOST_AUTO_TEST_CASE(events_of_two_devices_have_no_time_between_them,
-                     *label("conformance-73") * label("report-22")) {
+BOOST_AUTO_TEST_CASE(events_of_two_devices_have_no_time_between_them, *label("conformance-73") * label("report-22")) {
   const auto devices = rf::test::two_devices();
   if (!devices) return;
   const rf::Stream near(devices->first);

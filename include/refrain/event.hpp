@@ -64,7 +64,8 @@ class Event {
 
   friend bool operator==(const Event& a, const Event& b) noexcept { return a.core_ == b.core_; }
 
-  const std::shared_ptr<runtime::EventCore>& core() const noexcept { return core_; }
+  /// @throws Error(Errc::invalid_value) when the handle was moved from; as everything above
+  const std::shared_ptr<runtime::EventCore>& core() const;
 
  private:
   std::shared_ptr<runtime::EventCore> core_;

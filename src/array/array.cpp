@@ -127,8 +127,12 @@ void require_defined(const Array& array, const char* call, SourceLocation where)
 
 void require_values(const Array& array, const char* call, SourceLocation where) {
   const Buffer& buffer = *array.buffer();
-  const runtime::Recorder* recorder = runtime::recorder_of(runtime::thread_stream(buffer.device()));
-  if (recorder != nullptr) recorder->refuse(call, "an array's values", where);
+  runtime::StreamCore& stream = runtime::thread_stream(buffer.device());
+  {
+    const OrderLock lock(order_mutex());
+    const runtime::Recorder* recorder = runtime::recorder_of(stream);
+    if (recorder != nullptr) recorder->refuse(call, "an array's values", where);
+  }
   const std::string made = buffer.where().line != 0 ? ", made at " + buffer.where().str() + "," : "";
   switch (buffer.state()) {
     case Buffer::State::ready: return;

@@ -4,6 +4,7 @@
 #include "kernels/elementwise.hpp"
 #include "runtime/array_access.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/order.hpp"
 #include "runtime/submit.hpp"
 
 #include <algorithm>
@@ -54,6 +55,7 @@ Device wanted_device(const std::optional<Device>& device, const char* call, Sour
 
 Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, SourceLocation where) {
   const std::int64_t bytes = shape.size() * size_of(dtype);
+  const runtime::OrderLock lock(runtime::order_mutex());
   runtime::Recorder* recorder = runtime::recorder_of(stream);
   runtime::Buffer* buffer = recorder != nullptr ? recorder->allocate(stream, bytes, where)
                                                 : runtime::Buffer::allocate(stream, bytes, where);

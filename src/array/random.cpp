@@ -52,11 +52,12 @@ Array draw_floats(const char* label, Distribution distribution, const Shape& sha
 }  // namespace
 
 void manual_seed(std::uint64_t seed, SourceLocation where) {
-  if (runtime::Recorder* recorder = runtime::recorder_of(runtime::thread_stream(current_device()))) {
+  runtime::StreamCore& stream = runtime::thread_stream(current_device());
+  const runtime::OrderLock lock(runtime::order_mutex());
+  if (runtime::Recorder* recorder = runtime::recorder_of(stream)) {
     recorder->manual_seed(seed, where);
     return;
   }
-  const runtime::OrderLock lock(runtime::order_mutex());
   runtime::seed_generators(seed);
 }
 

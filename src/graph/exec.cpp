@@ -92,6 +92,7 @@ void Exec::place_memory() {
   std::vector<std::pair<const Buffer*, std::int64_t>> temporaries;
   bool materialized = false;
   const auto own_block = [&](Buffer& buffer) {
+    const OrderLock lock(order_mutex());
     if (buffer.address() == nullptr && buffer.size_bytes() > 0) {
       buffer.materialize(runtime::service_stream(buffer.device()));
       materialized = true;
@@ -155,10 +156,6 @@ runtime::Plan Exec::plan() {
 }
 
 void Exec::replay(StreamCore& stream, SourceLocation where) {
-  if (runtime::recorder_of(stream) != nullptr) {
-    throw Error(Errc::not_supported, "replay", stream.str(),
-                "a graph cannot be replayed into a capture yet; call the program itself in the capture", where);
-  }
   if (stream.device.kind != program_->device.kind) {
     throw Error(Errc::wrong_device, "replay", stream.str(),
                 "cannot run " + program_->str() + ", which was captured on " + program_->device.str() +
@@ -173,6 +170,10 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
 }
 
 void Exec::issue(StreamCore& stream, SourceLocation where) {
+  if (runtime::recorder_of(stream) != nullptr) {
+    throw Error(Errc::not_supported, "replay", stream.str(),
+                "a graph cannot be replayed into a capture yet; call the program itself in the capture", where);
+  }
   runtime::ReplayMark& mark = program_->mark;
   if (mark.touched || mark.point.slot != stream.slot || !prepared_) prepare(stream, where);
   for (std::size_t i = 0; i < draws_.size(); ++i) {

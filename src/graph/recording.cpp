@@ -18,27 +18,34 @@ using runtime::StreamCore;
 std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, CaptureOptions options,
                                             SourceLocation where) {
   StreamCore& core = origin.core();
+  if (scope == Scope::stream && origin == default_stream(core.device)) {
+    throw Error(Errc::capture_unsupported, "capture", core.str(),
+                "the default stream cannot be the origin of a stream-scoped capture; use capture(fn), or another stream",
+                where);
+  }
+  // Destroyed after the lock is given back.
+  std::shared_ptr<Recording> recording;
+  std::shared_ptr<Program> left;
+  const OrderLock lock(order_mutex());
   if (runtime::thread_recorder() != nullptr || core.recorder.load() != nullptr) {
     throw Error(Errc::illegal_state, "capture", core.str(),
                 runtime::thread_recorder() != nullptr ? "this thread is capturing already; end that capture first"
                                                       : "the stream is capturing already; end that capture first",
                 where);
   }
-  if (scope == Scope::stream && origin == default_stream(core.device)) {
-    throw Error(Errc::capture_unsupported, "capture", core.str(),
-                "the default stream cannot be the origin of a stream-scoped capture; use capture(fn), or another stream",
-                where);
-  }
-  std::shared_ptr<Recording> recording(new Recording(scope, origin, options));
-  if (options.live) {
-    recording->live_ = core.backend().begin_live(core.device, core.priority, scope == Scope::stream ? &core : nullptr);
-  }
-  {
-    const OrderLock lock(order_mutex());
+  recording.reset(new Recording(scope, origin, options));
+  try {
+    if (options.live) {
+      recording->live_ =
+          core.backend().begin_live(core.device, core.priority, scope == Scope::stream ? &core : nullptr);
+    }
     recording->add_lane(core);
-    runtime::add_open_recorder(*recording);
+  } catch (...) {
+    left = recording->give_up("it could not begin");
+    throw;
   }
-  if (scope == Scope::thread) runtime::set_thread_recorder(recording.get());
+  runtime::add_open_recorder(*recording);
+  if (scope == Scope::thread) recording->slot_->store(recording.get(), std::memory_order_release);
   return recording;
 }
 
@@ -52,6 +59,7 @@ Recording::Recording(Scope scope, const Stream& origin, CaptureOptions options)
   tag_->open = this;
   tag_->holder = "the open capture of " + origin_->str();
   program_->device = origin_->device;
+  if (scope_ == Scope::thread) slot_ = runtime::thread_recorder_slot();
 }
 
 Recording::~Recording() { discard("its capture object was destroyed before the end"); }
@@ -111,7 +119,6 @@ int Recording::lane_of(StreamCore& stream, const char* call, SourceLocation wher
 }
 
 bool Recording::is_member(const StreamCore& stream) const noexcept {
-  const OrderLock lock(order_mutex());
   return open_ && lane_numbers_.find(&stream) != lane_numbers_.end();
 }
 
@@ -127,7 +134,6 @@ void Recording::refuse(const char* call, const std::string& object, SourceLocati
 }
 
 cudaStream_t Recording::native(StreamCore& stream, SourceLocation where) {
-  const OrderLock lock(order_mutex());
   if (live_ != nullptr) return live_->native(lane_of(stream, "native", where));
   throw Error(Errc::capture_unsupported, "native", stream.str(),
               "is recording, and work that foreign code puts on the native stream would run at once and be missing; "
@@ -135,8 +141,8 @@ cudaStream_t Recording::native(StreamCore& stream, SourceLocation where) {
               where);
 }
 
-void Recording::stream_destroyed(StreamCore& stream) noexcept {
-  if (&stream == origin_.get()) discard("its origin stream was destroyed");
+std::shared_ptr<void> Recording::stream_destroyed(StreamCore& stream) noexcept {
+  return &stream == origin_.get() ? give_up("its origin stream was destroyed") : nullptr;
 }
 
 void Recording::require_origin(const Stream& stream, SourceLocation where) const {
@@ -223,22 +229,24 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
 }
 
 void Recording::discard(const std::string& why) noexcept {
-  std::shared_ptr<Program> program;
-  {
-    const OrderLock lock(order_mutex());
-    if (!open_) return;
-    close("a discarded capture");
-    gone_ = why;
-    for (const runtime::BufferRef& buffer : program_->made) {
-      buffer->leave_recorder();
-      buffer->set_state(runtime::Buffer::State::discarded);
-    }
-    program = std::exchange(program_, nullptr);
-    if (live_ != nullptr) {
-      live_.reset();  // abandons the native capture before its streams are used again
-      origin_->backend().live_ended();
-    }
+  std::shared_ptr<Program> program;  // destroyed after the lock is given back
+  const OrderLock lock(order_mutex());
+  program = give_up(why);
+}
+
+std::shared_ptr<Program> Recording::give_up(const std::string& why) noexcept {
+  if (!open_) return nullptr;
+  close("a discarded capture");
+  gone_ = why;
+  for (const runtime::BufferRef& buffer : program_->made) {
+    buffer->leave_recorder();
+    buffer->set_state(runtime::Buffer::State::discarded);
   }
+  if (live_ != nullptr) {
+    live_.reset();  // abandons the native capture before its streams are used again
+    origin_->backend().live_ended();
+  }
+  return std::exchange(program_, nullptr);
 }
 
 void Recording::close(std::string holder) noexcept {
@@ -250,7 +258,7 @@ void Recording::close(std::string holder) noexcept {
     runtime::Recorder* self = this;
     lane.core->recorder.compare_exchange_strong(self, nullptr);
   }
-  if (runtime::thread_recorder() == this) runtime::set_thread_recorder(nullptr);
+  if (slot_ != nullptr) slot_->store(nullptr, std::memory_order_release);
   runtime::remove_open_recorder(*this);
 }
 

@@ -53,7 +53,8 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void manual_seed(std::uint64_t seed, SourceLocation where) override;
   [[noreturn]] void refuse(const char* call, const std::string& object, SourceLocation where) const override;
   cudaStream_t native(runtime::StreamCore& stream, SourceLocation where) override;
-  void stream_destroyed(runtime::StreamCore& stream) noexcept override;
+  std::shared_ptr<void> stream_destroyed(runtime::StreamCore& stream) noexcept override;
+  void expect_outside_wait(const runtime::EventCore& event) override;
   bool spans(Device device) const noexcept override;
   bool is_member(const runtime::StreamCore& stream) const noexcept override;
 
@@ -78,7 +79,6 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void check_can_join(const runtime::StreamCore& stream, const char* call, SourceLocation where) const;
   int lane_of(runtime::StreamCore& stream, const char* call, SourceLocation where);
   int add_lane(runtime::StreamCore& stream);
-  void add_node(runtime::StreamCore& stream, const runtime::Command& command);
   void check_buffers(const runtime::Command& command) const;
   std::vector<int> find_hazards(const runtime::StreamCore& stream, const runtime::Command& command,
                                 LaneClock& clock) const;
@@ -89,11 +89,13 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void join_lanes();
   void require_joined(SourceLocation where);
   void close(std::string holder) noexcept;
+  std::shared_ptr<Program> give_up(const std::string& why) noexcept;
 
   const Scope scope_;
   const CaptureOptions options_;
   const std::thread::id thread_;
   std::shared_ptr<runtime::StreamCore> origin_;
+  std::shared_ptr<runtime::ThreadRecorder> slot_;  ///< of the thread, if thread-scoped
 
   // Guarded by the order lock.
   bool open_ = true;

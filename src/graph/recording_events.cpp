@@ -29,10 +29,9 @@ class Recording::Point final : public runtime::CapturedPoint {
 };
 
 void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocation where) {
-  const OrderLock lock(order_mutex());
   const int lane = lane_of(stream, "record_event", where);
   if (event.is_node()) {
-    add_node(stream, {runtime::EventRecordCommand{event.native_for(stream)}, {}, "record_event", where});
+    submit(stream, {runtime::EventRecordCommand{event.native_for(stream)}, {}, "record_event", where});
     program_->events.push_back(event.shared_from_this());
   }
   event.device = stream.device;
@@ -43,7 +42,6 @@ void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocatio
 }
 
 void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation where) {
-  OrderLock lock(order_mutex());
   require_open("wait_event", where);
   const auto point = std::dynamic_pointer_cast<Point>(event.captured);
   const bool is_here = point != nullptr && point->tag == tag_;
@@ -53,14 +51,8 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
                 where);
   }
   if (event.flags.external && !is_here) {
-    add_node(stream, {runtime::EventWaitCommand{event.native_for(stream)}, {}, "wait_event", where});
+    submit(stream, {runtime::EventWaitCommand{event.native_for(stream)}, {}, "wait_event", where});
     return;
-  }
-  if (scope_ == Scope::thread && event.captured == nullptr && event.recorded && !program_->outside_waits) {
-    lock.unlock();  // making a stream takes the lock
-    Stream outside(origin_->device);
-    lock.lock();
-    program_->outside_waits = std::move(outside);
   }
   if (event.captured == nullptr) {
     if (!event.recorded) {
@@ -103,6 +95,16 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
   merge(frontier.clock, point->frontier.clock);
   program_->steps.push_back({PlanStep::Kind::wait, lane_number, point->number});
   if (live_ != nullptr) live_->wait(lane_number, point->number);
+}
+
+void Recording::expect_outside_wait(const EventCore& event) {
+  {
+    const OrderLock lock(order_mutex());
+    if (!open_ || program_->outside_waits || event.captured != nullptr || !event.recorded) return;
+  }
+  Stream outside(origin_->device);
+  const OrderLock lock(order_mutex());
+  program_->outside_waits = std::move(outside);
 }
 
 void Recording::wait_outside(EventCore& event, const StreamCore& stream, SourceLocation where) {

@@ -14,8 +14,6 @@ using runtime::Access;
 using runtime::AccessMode;
 using runtime::Buffer;
 using runtime::Command;
-using runtime::OrderLock;
-using runtime::order_mutex;
 using runtime::PlanStep;
 using runtime::StreamCore;
 
@@ -30,16 +28,10 @@ std::string place(const Command& command) {
 }  // namespace
 
 Buffer* Recording::allocate(StreamCore& stream, std::int64_t bytes, SourceLocation where) {
-  {
-    const OrderLock lock(order_mutex());
-    lane_of(stream, "allocate", where);
-  }
+  lane_of(stream, "allocate", where);
   Buffer* buffer = Buffer::record(*this, stream.device, bytes, where);
-  runtime::BufferRef reference(buffer);
+  program_->made.emplace_back(buffer);
   if (live_ != nullptr) buffer->materialize(runtime::service_stream(stream.device));
-  const OrderLock lock(order_mutex());
-  require_open("allocate", where);
-  program_->made.push_back(std::move(reference));
   return buffer;
 }
 
@@ -88,11 +80,6 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
 }
 
 void Recording::submit(StreamCore& stream, const Command& command) {
-  const OrderLock lock(order_mutex());
-  add_node(stream, command);
-}
-
-void Recording::add_node(StreamCore& stream, const Command& command) {
   // Everything that may be refused comes before the stream joins.
   check_buffers(command);
   check_can_join(stream, command.label, command.where);
@@ -184,7 +171,6 @@ void Recording::place_draw(runtime::RandomCommand& draw, Device device) {
 
 void Recording::manual_seed(std::uint64_t seed, SourceLocation where) {
   const std::uint64_t present = runtime::generator_seed();
-  const OrderLock lock(order_mutex());
   require_open("manual_seed", where);
   if (seed != present) {
     throw Error(Errc::capture_unsupported, "manual_seed", str(),

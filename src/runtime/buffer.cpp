@@ -12,7 +12,6 @@ Buffer* Buffer::allocate(StreamCore& stream, std::int64_t size_bytes, SourceLoca
   // The deleter frees the object alone if taking memory throws.
   auto* buffer = new Buffer(stream.device, size_bytes, where);
   if (size_bytes > 0) {
-    const OrderLock lock(order_mutex());
     try {
       buffer->address_ = take_memory(stream, size_bytes, where);
     } catch (...) {
@@ -35,7 +34,6 @@ Buffer* Buffer::record(Recorder& recorder, Device device, std::int64_t size_byte
 
 void Buffer::materialize(StreamCore& stream) {
   if (address_ != nullptr || size_bytes_ == 0) return;
-  const OrderLock lock(order_mutex());
   address_ = take_memory(stream, size_bytes_, where_);
   history_.add({.point = {stream.slot, stream.position}, .begin = 0, .end = size_bytes_, .mode = AccessMode::write,
                 .label = allocate_label, .where = where_});

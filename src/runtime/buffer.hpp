@@ -27,13 +27,13 @@ class Buffer {
     discarded  ///< its capture was discarded: no use but destruction
   };
 
-  /// A block from the pool, usable in stream order. Zero bytes: no block.
+  /// A block from the pool, usable in stream order. Zero bytes: no block. With the order lock held.
   /// @throws Error(Errc::out_of_memory)
   static Buffer* allocate(StreamCore& stream, std::int64_t size_bytes, SourceLocation where);
   /// No block yet: made while `recorder` records.
   static Buffer* record(Recorder& recorder, Device device, std::int64_t size_bytes, SourceLocation where);
 
-  /// Gives a recorded buffer its own block, if it has none.
+  /// Gives a recorded buffer its own block, if it has none. With the order lock held.
   /// @throws Error(Errc::out_of_memory)
   void materialize(StreamCore& stream);
 

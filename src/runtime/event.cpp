@@ -41,12 +41,19 @@ void saw(const Snapshot& event) {
 
 Event::Event(EventFlags flags) : core_(std::make_shared<EventCore>(flags)) {}
 
+const std::shared_ptr<EventCore>& Event::core() const {
+  if (core_ == nullptr) {
+    throw Error(Errc::invalid_value, "Event", "an event that was moved from", "names no event; use the new one");
+  }
+  return core_;
+}
+
 void Event::record(SourceLocation where) { current_stream().record_event(*this, where); }
 void Event::record(const Stream& stream, SourceLocation where) { stream.record_event(*this, where); }
 void Event::wait(const Stream& stream, SourceLocation where) const { stream.wait_event(*this, where); }
 
 bool Event::query(SourceLocation where) const {
-  const Snapshot event = snapshot(*core_, "query", where);
+  const Snapshot event = snapshot(*core(), "query", where);
   if (event.native == nullptr) return true;
   if (!event.native->query()) return false;
   saw(event);
@@ -54,14 +61,14 @@ bool Event::query(SourceLocation where) const {
 }
 
 void Event::synchronize(SourceLocation where) const {
-  const Snapshot event = snapshot(*core_, "synchronize", where);
+  const Snapshot event = snapshot(*core(), "synchronize", where);
   if (event.native == nullptr) return;
   event.native->synchronize();
   saw(event);
 }
 
 std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) const {
-  for (const EventCore* event : {core_.get(), end.core_.get()}) {
+  for (const EventCore* event : {core().get(), end.core().get()}) {
     if (!event->flags.timing) {
       throw Error(Errc::invalid_value, "elapsed_time", event->str(), "has no timing; make it with Event({.timing = true})",
                   where);
@@ -72,7 +79,7 @@ std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) 
   bool one_device = false;
   {
     const OrderLock lock(order_mutex());
-    for (const EventCore* event : {core_.get(), end.core_.get()}) {
+    for (const EventCore* event : {core().get(), end.core().get()}) {
       event->refuse_captured("elapsed_time", where);
       if (!event->recorded) {
         throw Error(Errc::invalid_value, "elapsed_time", event->str(), "was never recorded; record it on a stream first",
@@ -99,16 +106,16 @@ float Event::elapsed_time(const Event& end, SourceLocation where) const {
   return std::chrono::duration<float, std::milli>(elapsed(end, where)).count();
 }
 
-EventFlags Event::flags() const { return core_->flags; }
+EventFlags Event::flags() const { return core()->flags; }
 
 std::optional<Device> Event::device() const {
   const OrderLock lock(order_mutex());
-  return core_->device;
+  return core()->device;
 }
 
 cudaEvent_t Event::native() const {
   const OrderLock lock(order_mutex());
-  if (core_->device && core_->device->kind == DeviceKind::host) {
+  if (core()->device && core_->device->kind == DeviceKind::host) {
     throw Error(Errc::not_supported, "native", core_->str(), "a host device has no CUDA event");
   }
   return core_->native == nullptr ? nullptr : core_->native->native();
@@ -135,8 +142,7 @@ std::uint64_t next_event_id() {
 
 EventCore::EventCore(EventFlags flags) : flags(flags), id(next_event_id()) {}
 
-void EventCore::bind_device(Device of_stream, const char* call, SourceLocation where) {
-  const OrderLock lock(order_mutex());
+void EventCore::check_device(Device of_stream, const char* call, SourceLocation where) const {
   if (device && *device != of_stream) {
     throw Error(Errc::wrong_device, call, str(),
                 "belongs to " + device->str() + ", the device of its first record, and cannot be recorded on " +
@@ -156,7 +162,6 @@ void EventCore::refuse_captured(const char* call, SourceLocation where) const {
 const std::shared_ptr<BackendEvent>& EventCore::native_for(StreamCore& stream) {
   if (native == nullptr) {
     native = stream.backend().create_event(stream.device.index, flags);
-    device = stream.device;
   }
   return native;
 }
@@ -177,13 +182,11 @@ void EventCore::note_record(const StreamCore& stream) {
 
 Recorder* wait_recorder(const StreamCore& stream, const EventCore& event) {
   if (Recorder* recorder = recorder_of(stream)) return recorder;
-  const OrderLock lock(order_mutex());
   // A stream outside that waits for an event of an open capture joins it, or is refused by it.
   return event.captured == nullptr ? nullptr : event.captured->recorder();
 }
 
 void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, SourceLocation where) {
-  const OrderLock lock(order_mutex());
   event.refuse_captured(call, where);
   if (!event.recorded || event.stream_id == stream.id) return;
   if (event.device->kind != stream.device.kind) {

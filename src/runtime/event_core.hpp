@@ -34,8 +34,8 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   bool is_node() const noexcept { return flags.external || flags.timing; }
   std::string str() const { return "event " + std::to_string(id); }
 
-  /// @throws Error(Errc::wrong_device)
-  void bind_device(Device of_stream, const char* call, SourceLocation where);
+  /// @throws Error(Errc::wrong_device) when it was recorded on another device. With the order lock held.
+  void check_device(Device of_stream, const char* call, SourceLocation where) const;
   /// @throws Error(Errc::captured_event) when the newest record is in a capture. With the order lock held.
   void refuse_captured(const char* call, SourceLocation where) const;
   /// The backend's event, made on the stream's device if there is none yet. With the order lock held.
@@ -48,8 +48,9 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
 };
 
 /// Who must be asked when the stream waits for the event: the capture that records the stream, else the open capture
-/// that holds the event, else nobody.
+/// that holds the event, else nobody. With the order lock held.
 Recorder* wait_recorder(const StreamCore& stream, const EventCore& event);
+/// With the order lock held.
 void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, SourceLocation where);
 
 }  // namespace refrain::runtime

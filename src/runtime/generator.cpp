@@ -1,7 +1,6 @@
 #include "runtime/generator.hpp"
 
 #include "runtime/environment.hpp"
-#include "runtime/order.hpp"
 
 #include <array>
 
@@ -36,9 +35,6 @@ GeneratorPosition& generator(Device device) {
 
 void seed_generators(std::uint64_t seed) { generators().reset(seed); }
 
-std::uint64_t generator_seed() {
-  const OrderLock lock(order_mutex());
-  return generators().seed;
-}
+std::uint64_t generator_seed() { return generators().seed; }
 
 }  // namespace refrain::runtime

@@ -12,7 +12,7 @@ namespace refrain::runtime {
 GeneratorPosition& generator(Device device);
 /// Sets all devices' generators to (seed, 0). With the order lock held.
 void seed_generators(std::uint64_t seed);
-/// The newest seed. Takes the order lock.
+/// The newest seed. With the order lock held.
 std::uint64_t generator_seed();
 
 }  // namespace refrain::runtime

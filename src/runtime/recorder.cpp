@@ -12,7 +12,17 @@ namespace refrain::runtime {
 
 namespace {
 
-thread_local Recorder* current_recorder = nullptr;
+ThreadRecorder no_recorder{nullptr};
+
+/// This thread's slot: a plain pointer, so that ops of threads that never capture, and destructors at the thread's end,
+/// find one without further ado.
+thread_local ThreadRecorder* current_slot = &no_recorder;
+
+struct SlotOwner {
+  std::shared_ptr<ThreadRecorder> slot = std::make_shared<ThreadRecorder>(nullptr);
+  SlotOwner() { current_slot = slot.get(); }
+  ~SlotOwner() { current_slot = &no_recorder; }
+};
 
 struct Open {
   const Recorder* recorder;
@@ -27,11 +37,16 @@ std::vector<Open>& open_recorders() {
 
 }  // namespace
 
-Recorder* thread_recorder() noexcept { return current_recorder; }
-void set_thread_recorder(Recorder* recorder) noexcept { current_recorder = recorder; }
+std::shared_ptr<ThreadRecorder> thread_recorder_slot() {
+  static thread_local const SlotOwner owner;
+  return owner.slot;
+}
+
+Recorder* thread_recorder() noexcept { return current_slot->load(std::memory_order_acquire); }
 
 Recorder* recorder_of(const StreamCore& stream) noexcept {
-  return current_recorder != nullptr ? current_recorder : stream.recorder.load(std::memory_order_acquire);
+  Recorder* recorder = thread_recorder();
+  return recorder != nullptr ? recorder : stream.recorder.load(std::memory_order_acquire);
 }
 
 void add_open_recorder(const Recorder& recorder) { open_recorders().push_back({&recorder, std::this_thread::get_id()}); }

@@ -5,6 +5,7 @@
 #include <refrain/native.hpp>
 #include <refrain/source_location.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,7 +27,8 @@ class CapturedPoint {
 };
 
 /// What the runtime sees of a capture: calls on member streams go here. The capture rules are behind it, once for all
-/// devices. Every call either does its work or throws and leaves the capture as it was.
+/// devices. Every call either does its work or throws and leaves the capture as it was. All are made with the order lock
+/// held, under which a capture ends too: who has found a recorder under the lock may call it.
 class Recorder {
  public:
   virtual ~Recorder() = default;
@@ -41,16 +43,23 @@ class Recorder {
   /// Throws capture_unsupported for a call that no capture allows on this stream.
   [[noreturn]] virtual void refuse(const char* call, const std::string& object, SourceLocation where) const = 0;
   virtual cudaStream_t native(StreamCore& stream, SourceLocation where) = 0;
-  virtual void stream_destroyed(StreamCore& stream) noexcept = 0;
+  /// The stream's last handle is gone. The result is what the capture leaves behind, to be destroyed without the lock.
+  virtual std::shared_ptr<void> stream_destroyed(StreamCore& stream) noexcept = 0;
+  /// The event is about to be waited for. Called by the capturing thread, without the order lock, so that a stream can
+  /// be made for waits of events recorded outside.
+  virtual void expect_outside_wait(const EventCore& event) = 0;
   /// Whether the stream has joined the capture, so that asking for it or waiting for it makes no sense.
   virtual bool is_member(const StreamCore& stream) const noexcept = 0;
-  /// True when the device has streams in this capture. With the order lock held.
+  /// True when the device has streams in this capture.
   virtual bool spans(Device device) const noexcept = 0;
 };
 
+/// Where a thread keeps its thread-scoped capture. Any thread may empty it, as when the capture is destroyed elsewhere.
+using ThreadRecorder = std::atomic<Recorder*>;
+/// This thread's; shared, since the capture may outlive the thread.
+std::shared_ptr<ThreadRecorder> thread_recorder_slot();
 /// The thread-scoped capture of this thread, if any.
 Recorder* thread_recorder() noexcept;
-void set_thread_recorder(Recorder* recorder) noexcept;
 
 /// Who records what this thread issues on the stream: its thread-scoped capture, else the capture that the stream is a
 /// member of, else nobody.

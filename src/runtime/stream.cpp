@@ -24,6 +24,7 @@ namespace {
 
 /// A stream that a capture records has nothing to wait for. Another one may be asked even where this thread captures.
 void refuse_while_member(const StreamCore& stream, const char* call, SourceLocation where) {
+  const OrderLock lock(order_mutex());
   const Recorder* recorder = recorder_of(stream);
   if (recorder != nullptr && recorder->is_member(stream)) recorder->refuse(call, stream.str(), where);
 }
@@ -50,6 +51,8 @@ StreamCore& Stream::core() const {
 void Stream::wait_event(const Event& event, SourceLocation where) const {
   StreamCore& stream = core();
   runtime::EventCore& awaited = *event.core();
+  if (Recorder* recorder = runtime::thread_recorder()) recorder->expect_outside_wait(awaited);
+  const OrderLock lock(order_mutex());
   if (Recorder* recorder = runtime::wait_recorder(stream, awaited)) {
     recorder->wait_event(stream, awaited, where);
     return;
@@ -73,12 +76,12 @@ Event Stream::record_event(SourceLocation where) const {
 void Stream::record_event(Event& event, SourceLocation where) const {
   StreamCore& stream = core();
   runtime::EventCore& target = *event.core();
-  target.bind_device(stream.device, "record_event", where);
+  const OrderLock lock(order_mutex());
+  target.check_device(stream.device, "record_event", where);
   if (Recorder* recorder = recorder_of(stream)) {
     recorder->record_event(stream, target, where);
     return;
   }
-  const OrderLock lock(order_mutex());
   target.record_eagerly(stream);
 }
 
@@ -113,6 +116,7 @@ cudaStream_t Stream::native(SourceLocation where) const {
   if (stream.device.kind == DeviceKind::host) {
     throw Error(Errc::not_supported, "native", stream.str(), "a host device has no CUDA stream", where);
   }
+  const OrderLock lock(order_mutex());
   if (Recorder* recorder = recorder_of(stream)) return recorder->native(stream, where);
   return stream.native().native();
 }

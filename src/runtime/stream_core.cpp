@@ -66,15 +66,17 @@ Stream StreamCore::make_handle(std::shared_ptr<StreamCore> core) {
 }
 
 StreamLife::~StreamLife() {
-  if (Recorder* recorder = core->recorder.load(std::memory_order_acquire)) recorder->stream_destroyed(*core);
+  std::shared_ptr<void> left;  // destroyed after the lock is given back
   const OrderLock lock(order_mutex());
+  if (Recorder* recorder = core->recorder.load(std::memory_order_acquire)) left = recorder->stream_destroyed(*core);
   core->retired = true;
   core.reset();
   reclaim(Registry::get());
 }
 
-std::shared_ptr<StreamCore> create_stream_core(Device device, int priority) {
-  require_device(device, "Stream");
+namespace {
+
+std::shared_ptr<StreamCore> make_core(Device device, int priority) {
   const auto [lowest, highest] = backend(device.kind).priority_range(device.index);
   priority = std::clamp(priority, highest, lowest);
   const OrderLock lock(order_mutex());
@@ -87,6 +89,14 @@ std::shared_ptr<StreamCore> create_stream_core(Device device, int priority) {
   }
   const auto slot = static_cast<Slot>(registry.slots.size());
   return registry.slots.emplace_back(std::make_shared<StreamCore>(device, priority, slot, 0));
+}
+
+}  // namespace
+
+std::shared_ptr<StreamCore> create_stream_core(Device device, int priority) {
+  require_device(device, "Stream");
+  service_stream(device);  // is there before it is needed under the lock
+  return make_core(device, priority);
 }
 
 StreamCore& stream_at(Slot slot) { return *Registry::get().slots[slot]; }
@@ -107,7 +117,7 @@ StreamCore& service_stream(Device device) {
   };
   static auto& all = *new std::array<std::array<Cell, most_devices>, 2>{};
   Cell& cell = all[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
-  std::call_once(cell.once, [&] { cell.core = create_stream_core(device, 0); });
+  std::call_once(cell.once, [&] { cell.core = make_core(device, 0); });
   return *cell.core;
 }
 

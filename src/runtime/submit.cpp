@@ -5,6 +5,8 @@
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
+#include <refrain/error.hpp>
+
 #include <array>
 #include <vector>
 
@@ -25,6 +27,12 @@ const char* kind_name(const Payload& payload) noexcept {
 namespace {
 
 void run_now(StreamCore& stream, const Command& command) {
+  for (const Access& access : command.accesses) {
+    if (access.buffer->address() != nullptr) continue;
+    throw Error(Errc::illegal_state, command.label, stream.str(),
+                "uses an array of a capture that ended meanwhile; end a capture when no thread issues to it",
+                command.where);
+  }
   order_command(stream, command.accesses, command.label, command.where);
   std::array<void*, 8> few;
   std::vector<void*> many;
@@ -40,12 +48,12 @@ void run_now(StreamCore& stream, const Command& command) {
 }  // namespace
 
 void submit(StreamCore& stream, const Command& command) {
-  if (Recorder* recorder = recorder_of(stream)) {
-    recorder->submit(stream, command);
-    return;
-  }
   {
     const OrderLock lock(order_mutex());
+    if (Recorder* recorder = recorder_of(stream)) {
+      recorder->submit(stream, command);
+      return;
+    }
     run_now(stream, command);
   }
   log_findings();
@@ -53,12 +61,12 @@ void submit(StreamCore& stream, const Command& command) {
 
 void submit_draw(StreamCore& stream, Command& command) {
   auto& random = std::get<RandomCommand>(command.payload);
-  if (Recorder* recorder = recorder_of(stream)) {
-    recorder->submit(stream, command);
-    return;
-  }
   {
     const OrderLock lock(order_mutex());
+    if (Recorder* recorder = recorder_of(stream)) {
+      recorder->submit(stream, command);
+      return;
+    }
     GeneratorPosition& at = generator(stream.device);
     random.args.seed = at.seed;
     random.args.offset = at.offset;
