@@ -13,7 +13,7 @@
 
 REFRAIN_BINARY(add, a + b)
 REFRAIN_BINARY(sub, a - b)
-REFRAIN_BINARY(mul, a * b)
+REFRAIN_BINARY(mul, a* b)
 REFRAIN_BINARY(div, a / b)
 REFRAIN_UNARY(neg, -a)
 

@@ -23,8 +23,8 @@ namespace runtime {
 class Buffer;
 }
 
-/// A plain number with its dtype, as operand of an op. Weak: it never widens an array's dtype within a kind. An op throws
-/// Errc::invalid_value for an integer that its dtype cannot hold.
+/// A plain number with its dtype, as operand of an op. Weak: it never widens an array's dtype within a kind. An op
+/// throws Errc::invalid_value for an integer that its dtype cannot hold.
 struct Scalar {
   DType dtype = DType::float64;
   union {
@@ -124,18 +124,17 @@ class Operand {
   Operand(const Array& array, SourceLocation where = SourceLocation::current()) noexcept  // NOLINT
       : array_(&array), where_(where) {}
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Operand(T value, SourceLocation where = SourceLocation::current())  // NOLINT
-      : scalar_(value), where_(where) {}
+    requires std::is_arithmetic_v<T> Operand(T value, SourceLocation where = SourceLocation::current())  // NOLINT
+        : scalar_(value), where_(where) {}
 
-  const Array* array() const noexcept { return array_; }
-  const Scalar& scalar() const noexcept { return scalar_; }
-  SourceLocation where() const noexcept { return where_; }
+    const Array* array() const noexcept { return array_; }
+    const Scalar& scalar() const noexcept { return scalar_; }
+    SourceLocation where() const noexcept { return where_; }
 
- private:
-  const Array* array_ = nullptr;
-  Scalar scalar_;
-  SourceLocation where_;
+   private:
+    const Array* array_ = nullptr;
+    Scalar scalar_;
+    SourceLocation where_;
 };
 
 /// Prints values, shape and dtype, e.g. `array([10, 20, 30], dtype=int64, device=host:0)`; of large arrays only the

@@ -30,8 +30,7 @@ class Capture {
   /// Stream-scoped, by CUDA's rules: one origin, other streams join by waiting for an event of the capture, whichever
   /// thread issues.
   /// @throws Error(Errc::illegal_state) when the stream is capturing; capture_unsupported on the default stream
-  explicit Capture(const Stream& origin, CaptureOptions options = {},
-                   SourceLocation where = SourceLocation::current());
+  explicit Capture(const Stream& origin, CaptureOptions options = {}, SourceLocation where = SourceLocation::current());
   ~Capture();
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;

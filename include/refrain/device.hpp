@@ -46,9 +46,9 @@ Device current_device();
 /// Facts about a device that programs and random-number layouts depend on.
 struct DeviceProperties {
   std::string name;
-  int multiprocessors = 0;                ///< host: 132, the number the host's random layout follows
-  int max_threads_per_multiprocessor = 0; ///< host: 2048
-  std::size_t total_memory = 0;           ///< bytes
+  int multiprocessors = 0;                 ///< host: 132, the number the host's random layout follows
+  int max_threads_per_multiprocessor = 0;  ///< host: 2048
+  std::size_t total_memory = 0;            ///< bytes
 };
 
 /// @throws Error(Errc::no_device) when the device is not there

@@ -41,8 +41,7 @@ class Error : public std::runtime_error {
   /// @param call   the refused call, e.g. "wait_event"
   /// @param object the stream, array or node it was made on; may be empty
   /// @param reason why, with the remedy
-  Error(Errc code, std::string_view call, std::string_view object, std::string_view reason,
-        SourceLocation where = {});
+  Error(Errc code, std::string_view call, std::string_view object, std::string_view reason, SourceLocation where = {});
 
   Errc code() const noexcept { return code_; }
   const std::string& call() const noexcept { return call_; }

@@ -29,10 +29,10 @@ struct InstantiateOptions {
 
 /// One command of a graph, as the program issued it.
 struct GraphNode {
-  int id = 0;                     ///< its place in issue order
-  std::string label;              ///< the op, e.g. "add"
-  std::string kind;               ///< the kind of command, e.g. "elementwise"
-  std::uint64_t stream = 0;       ///< `Stream::id()` of the stream it was issued on
+  int id = 0;                ///< its place in issue order
+  std::string label;         ///< the op, e.g. "add"
+  std::string kind;          ///< the kind of command, e.g. "elementwise"
+  std::uint64_t stream = 0;  ///< `Stream::id()` of the stream it was issued on
   Device device;
   SourceLocation where;
   std::vector<int> dependencies;  ///< the nodes it waits for, transitively reduced, ascending

@@ -11,8 +11,8 @@
 namespace refrain {
 
 using runtime::Buffer;
-using runtime::OrderLock;
 using runtime::order_mutex;
+using runtime::OrderLock;
 
 Array::Array(const Array& other) noexcept : buffer_(other.buffer_), shape_(other.shape_), dtype_(other.dtype_) {
   if (buffer_ != nullptr) buffer_->retain_handle();
@@ -138,8 +138,9 @@ void require_values(const Array& array, const char* call, SourceLocation where) 
     case Buffer::State::ready: return;
     case Buffer::State::recorded:
       throw Error(Errc::illegal_state, call, "an array of a graph",
-                  "the array" + made + " was recorded and has no values before the first replay; instantiate the graph "
-                  "and replay it first",
+                  "the array" + made +
+                      " was recorded and has no values before the first replay; instantiate the graph "
+                      "and replay it first",
                   where);
     case Buffer::State::discarded:
       throw Error(Errc::illegal_state, call, "an array of a discarded capture",

@@ -33,9 +33,7 @@ kernels::Value scalar_value(const Scalar& scalar, DType dtype, const char* label
       value.i = from_float ? kernels::convert<kernels::i32>(scalar.f) : static_cast<kernels::i32>(scalar.i);
       break;
     case DType::int64: value.i = from_float ? kernels::convert<kernels::i64>(scalar.f) : scalar.i; break;
-    case DType::float32:
-      value.f = from_float ? static_cast<float>(scalar.f) : static_cast<float>(scalar.i);
-      break;
+    case DType::float32: value.f = from_float ? static_cast<float>(scalar.f) : static_cast<float>(scalar.i); break;
     case DType::float64: value.f = from_float ? scalar.f : static_cast<double>(scalar.i); break;
   }
   return value;
@@ -200,9 +198,10 @@ Array binary(const char* label, ElementwiseOp op, const Operand& left, const Ope
   const SourceLocation where = left.array() != nullptr ? left.where() : right.where();
   runtime::StreamCore& stream = stream_for(left, right, label);
   const DType dtype = result_dtype(left, right, op, label);
-  const Shape shape = left.array() == nullptr    ? right.array()->shape()
-                      : right.array() == nullptr ? left.array()->shape()
-                                                 : broadcast(left.array()->shape(), right.array()->shape(), label, where);
+  const Shape shape = left.array() == nullptr ? right.array()->shape()
+                      : right.array() == nullptr
+                          ? left.array()->shape()
+                          : broadcast(left.array()->shape(), right.array()->shape(), label, where);
   Array left_keep;
   Array right_keep;
   const Operand a = converted(left, dtype, label, left_keep);
@@ -247,7 +246,8 @@ void fill(Array& array, const Scalar& value, const char* label, SourceLocation w
     case DType::float32:
     case DType::float64: operand = Operand(value.f, where); break;
   }
-  submit_op(runtime::thread_stream(array.device()), label, ElementwiseOp::copy, array, {&operand}, array.dtype(), where);
+  submit_op(runtime::thread_stream(array.device()), label, ElementwiseOp::copy, array, {&operand}, array.dtype(),
+            where);
 }
 
 Array operator+(const Operand& left, const Operand& right) { return binary("add", ElementwiseOp::add, left, right); }

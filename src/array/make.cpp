@@ -30,8 +30,9 @@ Array literal(std::initializer_list<T> values, DType natural, const ArrayOptions
   const DType dtype = options.dtype.value_or(natural);
   const auto converted = [&]<class To>(To) {
     const auto all = std::make_unique<To[]>(std::max<std::size_t>(values.size(), 1));
-    std::transform(values.begin(), values.end(), all.get(),
-                   [](T value) { return static_cast<To>(kernels::convert<decltype(kernel_value(To{}))>(kernel_value(value))); });
+    std::transform(values.begin(), values.end(), all.get(), [](T value) {
+      return static_cast<To>(kernels::convert<decltype(kernel_value(To{}))>(kernel_value(value)));
+    });
     return from_host_bytes({reinterpret_cast<const std::byte*>(all.get()), values.size() * sizeof(To)}, {count}, dtype,
                            options.device, where);
   };
@@ -57,8 +58,8 @@ Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, S
   const std::int64_t bytes = shape.size() * size_of(dtype);
   const runtime::OrderLock lock(runtime::order_mutex());
   runtime::Recorder* recorder = runtime::recorder_of(stream);
-  runtime::Buffer* buffer = recorder != nullptr ? recorder->allocate(stream, bytes, where)
-                                                : runtime::Buffer::allocate(stream, bytes, where);
+  runtime::Buffer* buffer =
+      recorder != nullptr ? recorder->allocate(stream, bytes, where) : runtime::Buffer::allocate(stream, bytes, where);
   buffer->shape = shape;
   buffer->dtype = dtype;
   return ArrayAccess::make(buffer, shape, dtype);

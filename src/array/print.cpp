@@ -79,8 +79,8 @@ class Printer {
 Scalar Printer::element(std::int64_t offset) {
   if (offset < first_ || offset >= first_ + static_cast<std::int64_t>(read_.size())) {
     first_ = whole_ ? 0 : offset;
-    read_ = read_scalars(array_, first_, whole_ ? array_.size() : std::min(edge_items, array_.size() - offset),
-                         "print");
+    read_ =
+        read_scalars(array_, first_, whole_ ? array_.size() : std::min(edge_items, array_.size() - offset), "print");
   }
   return read_[static_cast<std::size_t>(offset - first_)];
 }

@@ -80,14 +80,15 @@ Array randint(std::int64_t low, std::int64_t high, Shape shape, ArrayOptions opt
   const DType dtype = options.dtype.value_or(DType::int64);
   const std::string range_text = "[" + std::to_string(low) + ", " + std::to_string(high) + ")";
   if (high <= low) {
-    throw Error(Errc::invalid_value, "randint", "range " + range_text, "is empty; high must be greater than low", where);
+    throw Error(Errc::invalid_value, "randint", "range " + range_text, "is empty; high must be greater than low",
+                where);
   }
   if (dtype != DType::int32 && dtype != DType::int64) {
     throw Error(Errc::invalid_value, "randint", "dtype " + std::string(to_string(dtype)),
                 "is not an integer type; use int32 or int64", where);
   }
-  if (dtype == DType::int32 && (low < std::numeric_limits<std::int32_t>::min() ||
-                                high - 1 > std::numeric_limits<std::int32_t>::max())) {
+  if (dtype == DType::int32 &&
+      (low < std::numeric_limits<std::int32_t>::min() || high - 1 > std::numeric_limits<std::int32_t>::max())) {
     throw Error(Errc::invalid_value, "randint", "range " + range_text, "does not fit int32; use int64", where);
   }
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);

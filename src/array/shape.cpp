@@ -22,9 +22,9 @@ Shape::Shape(std::initializer_list<std::int64_t> extents)
 
 Shape::Shape(std::span<const std::int64_t> extents) : ndim_(static_cast<int>(extents.size())) {
   if (extents.size() > max_ndim) {
-    throw Error(Errc::invalid_value, "Shape", list(extents),
-                "has " + std::to_string(extents.size()) + " extents; at most " + std::to_string(max_ndim) +
-                    " are supported");
+    throw Error(
+        Errc::invalid_value, "Shape", list(extents),
+        "has " + std::to_string(extents.size()) + " extents; at most " + std::to_string(max_ndim) + " are supported");
   }
   std::copy(extents.begin(), extents.end(), extents_.begin());
   bool is_empty = false;

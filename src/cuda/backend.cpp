@@ -64,8 +64,8 @@ class CudaBackend final : public runtime::Backend {
 
   void* begin_download(runtime::StreamCore& stream, void*, const void* source, std::int64_t bytes) override {
     void* landed = staging_.take(bytes);
-    REFRAIN_CUDA_CHECK(cudaMemcpyAsync(landed, source, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost,
-                                       native_of(stream)));
+    REFRAIN_CUDA_CHECK(
+        cudaMemcpyAsync(landed, source, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, native_of(stream)));
     ++stream.position;
     return landed;
   }

@@ -16,9 +16,8 @@ CudaCapture::CudaCapture(Device device, int priority, runtime::StreamCore* own, 
     add_lane(device, priority, own);
     const DeviceScope current(device.index);
     beginning_ = new_event(device.index);
-    REFRAIN_CUDA_CHECK(cudaStreamBeginCapture(lanes_[0].stream, mode == Mode::relaxed
-                                                                    ? cudaStreamCaptureModeRelaxed
-                                                                    : cudaStreamCaptureModeThreadLocal));
+    REFRAIN_CUDA_CHECK(cudaStreamBeginCapture(
+        lanes_[0].stream, mode == Mode::relaxed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeThreadLocal));
     capturing_ = true;
     is_strict_ = mode == Mode::thread_local_;
     if (is_strict_) ++strict_captures();
@@ -35,6 +34,10 @@ void CudaCapture::leave() noexcept {
   const RelaxedScope relaxed;
   if (std::exchange(is_strict_, false)) --strict_captures();
   if (capturing_) {
+    try {
+      join_lanes();  // an abandoned capture is no error of the program's: CUDA need not report unjoined work
+    } catch (...) {
+    }
     cudaGraph_t graph = nullptr;
     ignore(cudaStreamEndCapture(lanes_[0].stream, &graph));
     if (graph != nullptr) ignore(cudaGraphDestroy(graph));
@@ -196,8 +199,7 @@ std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan) {
     try {
       return plan.steps.empty() ? lower_planned(plan) : lower_literally(plan);
     } catch (const Error& error) {
-      const bool invalidated =
-          error.code() == Errc::capture_invalidated || error.code() == Errc::capture_unsupported;
+      const bool invalidated = error.code() == Errc::capture_invalidated || error.code() == Errc::capture_unsupported;
       if (!invalidated || attempt == tries) throw;
     }
   }

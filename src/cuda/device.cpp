@@ -17,15 +17,15 @@ Devices find_devices() {
     ignore(cudaGetLastError());
     found.why_none = status == cudaErrorInsufficientDriver ? "there is no CUDA driver, or it is older than the toolkit"
                      : status == cudaErrorNoDevice         ? "there is no GPU"
-                                                   : std::string("CUDA says ") + cudaGetErrorString(status);
+                                                           : std::string("CUDA says ") + cudaGetErrorString(status);
     return found;
   }
   if (count == 0) found.why_none = "there is no GPU";
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
     REFRAIN_CUDA_CHECK(cudaGetDeviceProperties(&properties, i));
-    found.properties.push_back({properties.name, properties.multiProcessorCount,
-                                properties.maxThreadsPerMultiProcessor, properties.totalGlobalMem});
+    found.properties.push_back({properties.name, properties.multiProcessorCount, properties.maxThreadsPerMultiProcessor,
+                                properties.totalGlobalMem});
     const DeviceScope current(i);
     auto& [lowest, highest] = found.priorities.emplace_back();
     REFRAIN_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));

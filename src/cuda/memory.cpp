@@ -46,8 +46,7 @@ void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users
     const RelaxedWhileCapturing relaxed;
     const auto is_capturing = [](runtime::StreamPoint point) {
       runtime::StreamCore& core = runtime::stream_at(point.slot);
-      return core.has_native() && core.device.kind == DeviceKind::cuda &&
-             stream_of(core).before_capture() != nullptr;
+      return core.has_native() && core.device.kind == DeviceKind::cuda && stream_of(core).before_capture() != nullptr;
     };
     if (std::any_of(users.begin(), users.end(), is_capturing)) {
       deferred_.push_back({address, {users.begin(), users.end()}});

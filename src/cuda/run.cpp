@@ -42,8 +42,8 @@ struct Runner {
 
   void operator()(const runtime::UploadCommand& command) const {
     if (resources == nullptr) {
-      REFRAIN_CUDA_CHECK(cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(),
-                                         cudaMemcpyHostToDevice, stream));
+      REFRAIN_CUDA_CHECK(
+          cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(), cudaMemcpyHostToDevice, stream));
       return;
     }
     // A node that reads the device is faster than one that reads pageable memory, and the bytes are the graph's.

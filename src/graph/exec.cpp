@@ -16,8 +16,8 @@ namespace refrain::graph {
 using runtime::Access;
 using runtime::AccessMode;
 using runtime::Buffer;
-using runtime::OrderLock;
 using runtime::order_mutex;
+using runtime::OrderLock;
 using runtime::StreamCore;
 
 namespace {
@@ -104,7 +104,9 @@ void Exec::place_memory() {
     if (buffer->handles() > 0 || buffer->address() != nullptr) {
       own_block(*buffer.get());
       const SourceLocation where = buffer->where();
-      diagnostics_.push_back({DiagnosticKind::output_kept, Severity::info, {},
+      diagnostics_.push_back({DiagnosticKind::output_kept,
+                              Severity::info,
+                              {},
                               std::to_string(buffer->size_bytes()) + " bytes" +
                                   (where.line != 0 ? " made at " + where.str() : "") +
                                   " keep a block of their own: the program's user holds the array"});
@@ -200,7 +202,7 @@ void Exec::prepare(StreamCore& stream, SourceLocation where) {
   if (program_->outside_waits) {
     const StreamCore& outside = program_->outside_waits->core();
     runtime::wait_for(stream, {outside.slot, outside.position});
-    stream.clock.merge(outside.clock);
+    runtime::come_after(stream, outside.clock);
   }
   runtime::order_command(stream, outside_accesses_, "replay", where, true, &mark);
   for (const runtime::BufferRef& buffer : program_->made) {

@@ -77,7 +77,7 @@ class Exec {
   std::vector<runtime::GeneratorPosition> draws_;  ///< reused by replays
   int node_count_ = 0;
   int edge_count_ = 0;
-  bool prepared_ = false;                          ///< guarded by the order lock
+  bool prepared_ = false;  ///< guarded by the order lock
 };
 
 }  // namespace refrain::graph

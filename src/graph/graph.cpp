@@ -109,8 +109,8 @@ std::vector<Diagnostic> GraphExec::diagnostics() const {
 
 std::string GraphExec::explain() const {
   const graph::Exec& exec = exec_of(exec_, "explain");
-  std::string text = exec.program().str() + " on " + exec.program().device.str() + ": " +
-                     std::to_string(node_count()) + " nodes, " + std::to_string(edge_count()) + " edges, " +
+  std::string text = exec.program().str() + " on " + exec.program().device.str() + ": " + std::to_string(node_count()) +
+                     " nodes, " + std::to_string(edge_count()) + " edges, " +
                      (exec.options().optimize == Optimize::none ? "as written" : "optimised") + "\n";
   for (const Diagnostic& diagnostic : diagnostics()) {
     text += std::string(diagnostic.severity == Severity::warning ? "warning " : "") +

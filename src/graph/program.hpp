@@ -62,9 +62,9 @@ struct Program {
   Device device;  ///< of the origin
   std::deque<Node> nodes;
   std::vector<LaneInfo> lanes;
-  std::vector<runtime::PlanStep> steps;    ///< what was issued, for literal lowering
-  std::vector<runtime::BufferRef> made;    ///< in the capture
-  std::vector<runtime::BufferRef> outside; ///< in order of first use
+  std::vector<runtime::PlanStep> steps;     ///< what was issued, for literal lowering
+  std::vector<runtime::BufferRef> made;     ///< in the capture
+  std::vector<runtime::BufferRef> outside;  ///< in order of first use
   std::vector<Diagnostic> diagnostics;
   std::vector<std::uint64_t> draw_increments;  ///< by ordinal
   /// A recorded `manual_seed`: the generator stands there, by ordinal, after each replay.

@@ -11,17 +11,18 @@
 
 namespace refrain::graph {
 
-using runtime::OrderLock;
 using runtime::order_mutex;
+using runtime::OrderLock;
 using runtime::StreamCore;
 
 std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, CaptureOptions options,
                                             SourceLocation where) {
   StreamCore& core = origin.core();
   if (scope == Scope::stream && origin == default_stream(core.device)) {
-    throw Error(Errc::capture_unsupported, "capture", core.str(),
-                "the default stream cannot be the origin of a stream-scoped capture; use capture(fn), or another stream",
-                where);
+    throw Error(
+        Errc::capture_unsupported, "capture", core.str(),
+        "the default stream cannot be the origin of a stream-scoped capture; use capture(fn), or another stream",
+        where);
   }
   // Destroyed after the lock is given back.
   std::shared_ptr<Recording> recording;
@@ -128,8 +129,9 @@ void Recording::note(DiagnosticKind kind, Severity severity, std::vector<int> co
 
 void Recording::refuse(const char* call, const std::string& object, SourceLocation where) const {
   throw Error(Errc::capture_unsupported, call, object,
-              "cannot be done while the " + str() + " is open, for nothing recorded has run; do it after the capture, "
-              "or on a replay's stream",
+              "cannot be done while the " + str() +
+                  " is open, for nothing recorded has run; do it after the capture, "
+                  "or on a replay's stream",
               where);
 }
 
@@ -150,8 +152,8 @@ void Recording::require_origin(const Stream& stream, SourceLocation where) const
   const StreamCore& core = stream.core();
   if (&core == origin_.get()) return;
   if (lane_numbers_.find(&core) == lane_numbers_.end()) {
-    throw Error(Errc::illegal_state, "end", core.str(), "is not capturing; end the capture on its origin, " +
-                origin_->str(), where);
+    throw Error(Errc::illegal_state, "end", core.str(),
+                "is not capturing; end the capture on its origin, " + origin_->str(), where);
   }
   throw Error(Errc::capture_unmatched, "end", core.str(),
               "is a member but not the origin of the capture; end it on " + origin_->str(), where);
@@ -188,8 +190,8 @@ void Recording::require_joined(SourceLocation where) {
 
 std::shared_ptr<Program> Recording::end(SourceLocation where) {
   if (scope_ == Scope::thread && std::this_thread::get_id() != thread_) {
-    throw Error(Errc::capture_wrong_thread, "end", str(), "a thread-scoped capture is ended by the thread that began it",
-                where);
+    throw Error(Errc::capture_wrong_thread, "end", str(),
+                "a thread-scoped capture is ended by the thread that began it", where);
   }
   try {
     const OrderLock lock(order_mutex());

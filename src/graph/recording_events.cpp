@@ -9,8 +9,8 @@
 namespace refrain::graph {
 
 using runtime::EventCore;
-using runtime::OrderLock;
 using runtime::order_mutex;
+using runtime::OrderLock;
 using runtime::PlanStep;
 using runtime::StreamCore;
 
@@ -67,8 +67,9 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
     }
     if (scope_ == Scope::stream) {
       throw Error(Errc::capture_isolation, "wait_event", event.str(),
-                  "was recorded outside the " + str() + ", which cannot depend on it; wait for it before the capture, "
-                  "record it on a member stream, or use capture(fn)",
+                  "was recorded outside the " + str() +
+                      ", which cannot depend on it; wait for it before the capture, "
+                      "record it on a member stream, or use capture(fn)",
                   where);
     }
     lane_of(stream, "wait_event", where);
@@ -110,8 +111,8 @@ void Recording::expect_outside_wait(const EventCore& event) {
 void Recording::wait_outside(EventCore& event, const StreamCore& stream, SourceLocation where) {
   StreamCore& outside = program_->outside_waits->core();
   event.native->wait(outside);
-  outside.clock.merge(event.clock);
-  outside.clock.raise(event.point);
+  runtime::come_after(outside, event.clock);
+  runtime::come_after(outside, event.point);
   note(DiagnosticKind::outside_wait, Severity::info, {},
        stream.str() + " waits for " + event.str() + (where.line != 0 ? " at " + where.str() : "") +
            ", recorded outside the capture: done once, before the first replay");

@@ -69,8 +69,9 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
     if (covers(clock, node.lane, node.position)) continue;
     if (refrain::hazards() == Hazards::error || (options_.strict && refrain::hazards() == Hazards::add)) {
       throw Error(Errc::illegal_state, command.label, stream.str(),
-                  "touches memory that " + place(node.command) + " touches on another stream, and nothing orders the "
-                  "two; let this stream wait_event or wait_stream for that work, or use Hazards::add",
+                  "touches memory that " + place(node.command) +
+                      " touches on another stream, and nothing orders the "
+                      "two; let this stream wait_event or wait_stream for that work, or use Hazards::add",
                   command.where);
     }
     merge(clock, node.clock);

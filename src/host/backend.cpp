@@ -81,9 +81,7 @@ class HostBackend final : public runtime::Backend {
             std::span<const runtime::StreamPoint> users) noexcept override {
     pool(device).free(address, bytes, users);
   }
-  runtime::PoolStats pool_stats(int device) override {
-    return {pools_[static_cast<std::size_t>(device)].reserved()};
-  }
+  runtime::PoolStats pool_stats(int device) override { return {pools_[static_cast<std::size_t>(device)].reserved()}; }
   void trim(int device, std::int64_t keep_bytes) override { pool(device).trim(keep_bytes); }
   void set_pool(int device, cudaMemPool_t) override {
     throw Error(Errc::not_supported, "set_memory_pool", Device{DeviceKind::host, device}.str(),

@@ -17,9 +17,7 @@ class StreamHandle final : public runtime::BackendStream {
   const std::shared_ptr<HostStream> queue;
 };
 
-inline HostStream& queue_of(runtime::StreamCore& stream) {
-  return *static_cast<StreamHandle&>(stream.native()).queue;
-}
+inline HostStream& queue_of(runtime::StreamCore& stream) { return *static_cast<StreamHandle&>(stream.native()).queue; }
 
 /// Appends a task at the stream's next position. With the order lock held.
 template <class Task>

@@ -65,8 +65,8 @@ void HostStream::run(std::uint64_t limit, bool may_linger) {
     }
     Scheduler& scheduler = Scheduler::get();
     if (may_linger && scheduler.try_spin()) {
-      const bool more = spin_until(
-          [&] { return issued_.load(std::memory_order_acquire) > done || scheduler.has_ready(); }, linger);
+      const bool more =
+          spin_until([&] { return issued_.load(std::memory_order_acquire) > done || scheduler.has_ready(); }, linger);
       scheduler.stop_spinning();
       if (more && issued_.load(std::memory_order_acquire) > done) {
         scheduler.kick();

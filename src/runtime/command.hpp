@@ -51,7 +51,7 @@ struct RandomCommand {
 
 /// Bytes of the program (literals, host arrays) into access 0, `offset` bytes into the buffer.
 struct UploadCommand {
-  std::span<const std::byte> bytes;                  ///< valid while submitting
+  std::span<const std::byte> bytes;                     ///< valid while submitting
   std::shared_ptr<const std::vector<std::byte>> owned;  ///< a recording's copy of them
 };
 
@@ -65,8 +65,8 @@ struct EventWaitCommand {
   std::shared_ptr<BackendEvent> native;
 };
 
-using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, EventRecordCommand,
-                             EventWaitCommand>;
+using Payload =
+    std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, EventRecordCommand, EventWaitCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {

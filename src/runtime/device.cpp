@@ -33,9 +33,7 @@ Device Device::parse(std::string_view text) {
   return device;
 }
 
-std::string Device::str() const {
-  return (kind == DeviceKind::host ? "host:" : "cuda:") + std::to_string(index);
-}
+std::string Device::str() const { return (kind == DeviceKind::host ? "host:" : "cuda:") + std::to_string(index); }
 
 std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
 

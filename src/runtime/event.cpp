@@ -13,8 +13,8 @@
 namespace refrain {
 
 using runtime::EventCore;
-using runtime::OrderLock;
 using runtime::order_mutex;
+using runtime::OrderLock;
 
 namespace {
 
@@ -70,8 +70,8 @@ void Event::synchronize(SourceLocation where) const {
 std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) const {
   for (const EventCore* event : {core().get(), end.core().get()}) {
     if (!event->flags.timing) {
-      throw Error(Errc::invalid_value, "elapsed_time", event->str(), "has no timing; make it with Event({.timing = true})",
-                  where);
+      throw Error(Errc::invalid_value, "elapsed_time", event->str(),
+                  "has no timing; make it with Event({.timing = true})", where);
     }
   }
   std::shared_ptr<runtime::BackendEvent> first;
@@ -82,8 +82,8 @@ std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) 
     for (const EventCore* event : {core().get(), end.core().get()}) {
       event->refuse_captured("elapsed_time", where);
       if (!event->recorded) {
-        throw Error(Errc::invalid_value, "elapsed_time", event->str(), "was never recorded; record it on a stream first",
-                    where);
+        throw Error(Errc::invalid_value, "elapsed_time", event->str(),
+                    "was never recorded; record it on a stream first", where);
       }
     }
     first = core_->native;
@@ -194,8 +194,8 @@ void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, 
                 "cannot wait for an event of " + event.device->str() + "; synchronize the event first", where);
   }
   event.native->wait(stream);
-  stream.clock.merge(event.clock);
-  stream.clock.raise(event.point);
+  come_after(stream, event.clock);
+  come_after(stream, event.point);
 }
 
 }  // namespace runtime

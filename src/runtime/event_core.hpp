@@ -22,13 +22,13 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
 
   const EventFlags flags;
   const std::uint64_t id;
-  std::optional<Device> device;               ///< of the first record
-  std::shared_ptr<BackendEvent> native;       ///< made at the first eager record
-  bool recorded = false;                      ///< eagerly, at least once
-  StreamPoint point;                          ///< of the newest eager record
-  std::uint64_t stream_id = 0;                ///< of the newest eager record
-  Clock clock;                                ///< what comes before it
-  std::shared_ptr<CapturedPoint> captured;    ///< set when the newest record is in a capture
+  std::optional<Device> device;             ///< of the first record
+  std::shared_ptr<BackendEvent> native;     ///< made at the first eager record
+  bool recorded = false;                    ///< eagerly, at least once
+  StreamPoint point;                        ///< of the newest eager record
+  std::uint64_t stream_id = 0;              ///< of the newest eager record
+  Clock clock;                              ///< what comes before it
+  std::shared_ptr<CapturedPoint> captured;  ///< set when the newest record is in a capture
 
   /// Whether a record in a capture is a node of the graph.
   bool is_node() const noexcept { return flags.external || flags.timing; }

@@ -68,7 +68,9 @@ namespace runtime {
 void find_added_order(const std::string& first, const std::string& second) {
   const std::lock_guard lock(findings().mutex);
   if (!findings().reported.emplace(first, second).second) return;
-  findings().list.push_back({DiagnosticKind::edge_added, Severity::warning, {},
+  findings().list.push_back({DiagnosticKind::edge_added,
+                             Severity::warning,
+                             {},
                              second + " touches the memory of " + first +
                                  " on another stream and nothing ordered the two; the order was added. Let the "
                                  "second stream wait_event or wait_stream for the first."});

@@ -69,7 +69,7 @@ void wait_for(StreamCore& stream, StreamPoint point) {
   if (other.has_native() && point.position > other.base_position) {
     stream.backend().wait(stream, other, point.position);
   }
-  stream.clock.raise(point);
+  come_after(stream, point);
 }
 
 namespace {

@@ -49,7 +49,9 @@ Recorder* recorder_of(const StreamCore& stream) noexcept {
   return recorder != nullptr ? recorder : stream.recorder.load(std::memory_order_acquire);
 }
 
-void add_open_recorder(const Recorder& recorder) { open_recorders().push_back({&recorder, std::this_thread::get_id()}); }
+void add_open_recorder(const Recorder& recorder) {
+  open_recorders().push_back({&recorder, std::this_thread::get_id()});
+}
 
 void remove_open_recorder(const Recorder& recorder) noexcept {
   std::erase_if(open_recorders(), [&](const Open& open) { return open.recorder == &recorder; });

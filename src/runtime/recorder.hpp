@@ -27,8 +27,8 @@ class CapturedPoint {
 };
 
 /// What the runtime sees of a capture: calls on member streams go here. The capture rules are behind it, once for all
-/// devices. Every call either does its work or throws and leaves the capture as it was. All are made with the order lock
-/// held, under which a capture ends too: who has found a recorder under the lock may call it.
+/// devices. Every call either does its work or throws and leaves the capture as it was. All are made with the order
+/// lock held, under which a capture ends too: who has found a recorder under the lock may call it.
 class Recorder {
  public:
   virtual ~Recorder() = default;

@@ -14,8 +14,8 @@
 
 namespace refrain {
 
-using runtime::OrderLock;
 using runtime::order_mutex;
+using runtime::OrderLock;
 using runtime::Recorder;
 using runtime::recorder_of;
 using runtime::StreamCore;
@@ -23,10 +23,39 @@ using runtime::StreamCore;
 namespace {
 
 /// A stream that a capture records has nothing to wait for. Another one may be asked even where this thread captures.
+/// With the order lock held.
 void refuse_while_member(const StreamCore& stream, const char* call, SourceLocation where) {
-  const OrderLock lock(order_mutex());
   const Recorder* recorder = recorder_of(stream);
   if (recorder != nullptr && recorder->is_member(stream)) recorder->refuse(call, stream.str(), where);
+}
+
+/// Asks or waits, by `until_done(position)`, for what is issued on the stream so far. Where the answer is yes, the host
+/// has seen that done, and what the stream had waited for.
+template <class UntilDone>
+bool see(StreamCore& stream, OrderLock& lock, UntilDone until_done) {
+  const runtime::StreamPoint point{stream.slot, stream.position};
+  // The clock is copied only when there is news in it, into memory that is kept: a program that replays and waits
+  // allocates nothing.
+  static thread_local runtime::Clock before;
+  const bool is_news = stream.clock_is_news;
+  if (is_news) before = stream.clock;
+  stream.clock_is_news = false;
+  lock.unlock();
+  bool is_done = false;
+  try {
+    is_done = until_done(point.position);
+  } catch (...) {
+    lock.lock();
+    stream.clock_is_news = stream.clock_is_news || is_news;
+    throw;
+  }
+  lock.lock();
+  if (is_done) {
+    runtime::host_saw(point, is_news ? before : runtime::Clock());
+  } else {
+    stream.clock_is_news = stream.clock_is_news || is_news;
+  }
+  return is_done;
 }
 
 }  // namespace
@@ -87,22 +116,19 @@ void Stream::record_event(Event& event, SourceLocation where) const {
 
 bool Stream::query(SourceLocation where) const {
   StreamCore& stream = core();
-  refuse_while_member(stream, "query", where);
   OrderLock lock(order_mutex());
-  const runtime::StreamPoint point{stream.slot, stream.position};
-  static thread_local runtime::Clock before;  // keeps its memory
-  before = stream.clock;
-  lock.unlock();
-  if (!stream.backend().is_complete(stream, point.position)) return false;
-  lock.lock();
-  runtime::host_saw(point, before);
-  return true;
+  refuse_while_member(stream, "query", where);
+  return see(stream, lock, [&](std::uint64_t position) { return stream.backend().is_complete(stream, position); });
 }
 
 void Stream::synchronize(SourceLocation where) const {
   StreamCore& stream = core();
+  OrderLock lock(order_mutex());
   refuse_while_member(stream, "synchronize", where);
-  runtime::synchronize_with(stream);
+  see(stream, lock, [&](std::uint64_t position) {
+    stream.backend().synchronize(stream, position);
+    return true;
+  });
 }
 
 Device Stream::device() const { return core().device; }
@@ -167,13 +193,10 @@ namespace runtime {
 
 void synchronize_with(StreamCore& stream) {
   OrderLock lock(order_mutex());
-  const StreamPoint point{stream.slot, stream.position};
-  static thread_local Clock before;  // keeps its memory: nothing is allocated while a program replays and waits
-  before = stream.clock;
-  lock.unlock();
-  stream.backend().synchronize(stream, point.position);
-  lock.lock();
-  host_saw(point, before);
+  see(stream, lock, [&](std::uint64_t position) {
+    stream.backend().synchronize(stream, position);
+    return true;
+  });
 }
 
 }  // namespace runtime

@@ -99,6 +99,16 @@ std::shared_ptr<StreamCore> create_stream_core(Device device, int priority) {
   return make_core(device, priority);
 }
 
+void come_after(StreamCore& stream, StreamPoint point) {
+  stream.clock.raise(point);
+  stream.clock_is_news = true;
+}
+
+void come_after(StreamCore& stream, const Clock& clock) {
+  stream.clock.merge(clock);
+  stream.clock_is_news = true;
+}
+
 StreamCore& stream_at(Slot slot) { return *Registry::get().slots[slot]; }
 
 std::vector<std::shared_ptr<StreamCore>> streams_of(Device device) {

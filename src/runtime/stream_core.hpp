@@ -25,8 +25,9 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   const std::uint64_t base_position;  ///< work of the slot up to here was done before this stream began
 
   // Guarded by the order lock.
-  std::uint64_t position;  ///< of the newest work issued
-  Clock clock;             ///< what later work of this stream comes after, other streams' work only
+  std::uint64_t position;      ///< of the newest work issued
+  Clock clock;                 ///< what later work of this stream comes after, other streams' work only
+  bool clock_is_news = false;  ///< the clock has changed since the host last saw this stream done
 
   std::atomic<Recorder*> recorder{nullptr};  ///< the stream-scoped capture that this is a member of
   std::atomic<bool> retired{false};          ///< no user handle is left
@@ -70,5 +71,8 @@ StreamCore& thread_stream(Device device);
 
 /// Blocks the host until what was issued on the stream so far is done.
 void synchronize_with(StreamCore& stream);
+/// Adds to what the stream's later work comes after. With the order lock held.
+void come_after(StreamCore& stream, StreamPoint point);
+void come_after(StreamCore& stream, const Clock& clock);
 
 }  // namespace refrain::runtime

@@ -21,7 +21,7 @@ __global__ void nothing() {}
 
 /// A program over numbered streams and events, stream 0 being the origin.
 struct Step {
-  enum class Kind { work, record, wait } kind;
+  enum class Kind { work, copy, record, wait } kind;
   int stream;
   int event;
 };
@@ -34,6 +34,8 @@ NativeGraph capture_plainly(const Program& program, int streams, int events) {
   for (auto& s : stream) CUDA_REQUIRE(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
   std::vector<cudaEvent_t> event(static_cast<std::size_t>(events + streams + 1));
   for (auto& e : event) CUDA_REQUIRE(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+  char* memory = nullptr;
+  CUDA_REQUIRE(cudaMalloc(&memory, 2));
   std::vector<bool> joined(stream.size(), false);
   std::vector<bool> recorded(event.size(), false);
 
@@ -50,6 +52,9 @@ NativeGraph capture_plainly(const Program& program, int streams, int events) {
     }
     switch (step.kind) {
       case Step::Kind::work: nothing<<<1, 1, 0, stream[s]>>>(); break;
+      case Step::Kind::copy:
+        CUDA_REQUIRE(cudaMemcpyAsync(memory, memory + 1, 1, cudaMemcpyDeviceToDevice, stream[s]));
+        break;
       case Step::Kind::record:
         CUDA_REQUIRE(cudaEventRecord(event[e], stream[s]));
         recorded[e] = true;
@@ -69,6 +74,7 @@ NativeGraph capture_plainly(const Program& program, int streams, int events) {
   CUDA_REQUIRE(cudaGraphDestroy(graph));
   for (const auto s : stream) CUDA_REQUIRE(cudaStreamDestroy(s));
   for (const auto e : event) CUDA_REQUIRE(cudaEventDestroy(e));
+  CUDA_REQUIRE(cudaFree(memory));
   return read;
 }
 
@@ -82,6 +88,7 @@ std::function<void()> with_refrain(const Program& program, int streams, int even
       const rf::Stream& on = stream[static_cast<std::size_t>(step.stream)];
       switch (step.kind) {
         case Step::Kind::work: rf::bench::empty(on); break;
+        case Step::Kind::copy: break;  // arrays are the seed programs'
         case Step::Kind::record: on.record_event(event[static_cast<std::size_t>(step.event)]); break;
         case Step::Kind::wait: on.wait_event(event[static_cast<std::size_t>(step.event)]); break;
       }
@@ -103,7 +110,21 @@ void require_same(const Program& program, int streams, int events) {
   BOOST_TEST(held_back.edge_count() == static_cast<int>(plain.edges.size()));
 }
 
+/// The same for a program of arrays, whose nodes are the given steps.
+template <class Body>
+void require_same_arrays(const Program& program, int streams, int events, const Body& body) {
+  const NativeGraph plain = capture_plainly(program, streams, events);
+  auto [held_back, result] = rf::capture(body);
+  const rf::GraphExec literal = held_back.instantiate({.optimize = rf::Optimize::none});
+  auto [live, live_result] = rf::capture(body, {.live = true});
+  BOOST_TEST(read_graph(literal.native_graph()) == plain);
+  BOOST_TEST(read_graph(live.native()) == plain);
+  BOOST_TEST(held_back.node_count() == static_cast<int>(plain.types.size()));
+  BOOST_TEST(held_back.edge_count() == static_cast<int>(plain.edges.size()));
+}
+
 constexpr auto work = [](int stream) { return Step{Step::Kind::work, stream, 0}; };
+constexpr auto copy = [](int stream) { return Step{Step::Kind::copy, stream, 0}; };
 constexpr auto record = [](int event, int stream) { return Step{Step::Kind::record, stream, event}; };
 constexpr auto wait = [](int stream, int event) { return Step{Step::Kind::wait, stream, event}; };
 
@@ -127,11 +148,6 @@ BOOST_AUTO_TEST_CASE(nested_forks_are_what_plain_cuda_captures) {
                4, 5);
 }
 
-BOOST_AUTO_TEST_CASE(the_page_s_second_program_has_the_waits_of_plain_cuda) {
-  // randn, mul, record; wait, randn, add: the order of the arrays follows from the wait.
-  require_same({work(1), work(1), record(0, 1), wait(2, 0), work(2), work(2)}, 3, 1);
-}
-
 BOOST_AUTO_TEST_CASE(fifty_random_programs_are_what_plain_cuda_captures) {
   std::mt19937 random(20261130);
   for (int round = 0; round < 50; ++round) {
@@ -149,35 +165,91 @@ BOOST_AUTO_TEST_CASE(fifty_random_programs_are_what_plain_cuda_captures) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(every_node_of_the_seed_programs_is_a_node_of_the_native_graph) {
-  rf::manual_seed(0);
-  rf::Stream a;
-  rf::Stream b;
+BOOST_AUTO_TEST_CASE(a_stream_and_an_event_is_what_plain_cuda_captures) {
+  const rf::Stream stream;
+  rf::Event event;
+  require_same_arrays({copy(1), work(1), record(0, 1), wait(0, 0), copy(0)}, 2, 1, [&] {
+    rf::Array t;
+    {
+      const rf::StreamGuard on(stream);
+      t = rf::array({1, 2, 3, 4, 5});
+      t = t * 2;
+      event.record(stream);
+    }
+    rf::current_stream().wait_event(event);
+    return rf::array({10, 20, 30});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(two_streams_are_what_plain_cuda_captures) {
+  const rf::Stream stream1;
+  const rf::Stream stream2;
+  rf::Event event;
+  require_same_arrays({work(1), work(1), record(0, 1), wait(2, 0), work(2), work(2)}, 3, 1, [&] {
+    rf::Array t1;
+    rf::Array t2;
+    {
+      const rf::StreamGuard on(stream1);
+      t1 = rf::randn({100, 100});
+      t1 = t1 * 2;
+      event.record(stream1);
+    }
+    {
+      const rf::StreamGuard on(stream2);
+      stream2.wait_event(event);
+      t2 = rf::randn({100, 100});
+      t2 = t2 + t1;
+    }
+    return t2;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(several_events_are_what_plain_cuda_captures) {
+  const rf::Stream a;
+  const rf::Stream b;
   rf::Event a_done;
   rf::Event b_done;
-  const auto program = [&] {
-    rf::Array left;
-    rf::Array right;
-    {
-      rf::StreamGuard on(a);
-      left = rf::randn({50, 50}) * 3;
-      a_done.record(a);
+  require_same_arrays({work(1), work(1), record(0, 1), work(2), work(2), record(1, 2), wait(0, 0), wait(0, 1), work(0)},
+                      3, 2, [&] {
+                        rf::Array left;
+                        rf::Array right;
+                        {
+                          const rf::StreamGuard on(a);
+                          left = rf::randn({50, 50}) * 3;
+                          a_done.record(a);
+                        }
+                        {
+                          const rf::StreamGuard on(b);
+                          right = rf::randn({50, 50}) + 5;
+                          b_done.record(b);
+                        }
+                        rf::current_stream().wait_event(a_done);
+                        rf::current_stream().wait_event(b_done);
+                        return left + right;
+                      });
+}
+
+BOOST_AUTO_TEST_CASE(a_priority_of_a_stream_is_an_attribute_of_its_nodes) {
+  const auto [lowest, highest] = rf::Stream::priority_range(rf::current_device());
+  const rf::Stream urgent(highest);
+  const rf::Graph graph = rf::capture([&] {
+    rf::bench::empty(rf::current_stream());
+    rf::bench::empty(urgent);
+  });
+  for (const rf::Optimize optimize : {rf::Optimize::none, rf::Optimize::all}) {
+    const rf::GraphExec exec = graph.instantiate({.optimize = optimize});
+    std::size_t count = 2;
+    cudaGraphNode_t nodes[2];
+    CUDA_REQUIRE(cudaGraphGetNodes(exec.native_graph(), nodes, &count));
+    BOOST_REQUIRE_EQUAL(count, 2U);
+    std::vector<int> priorities;
+    for (const cudaGraphNode_t node : nodes) {
+      cudaKernelNodeAttrValue value{};
+      CUDA_REQUIRE(cudaGraphKernelNodeGetAttribute(node, cudaKernelNodeAttributePriority, &value));
+      priorities.push_back(value.priority);
     }
-    {
-      rf::StreamGuard on(b);
-      right = rf::randn({50, 50}) + 5;
-      b_done.record(b);
-    }
-    rf::current_stream().wait_event(a_done);
-    rf::current_stream().wait_event(b_done);
-    return left + right;
-  };
-  const NativeGraph plain = capture_plainly(
-      {work(1), work(1), record(0, 1), work(2), work(2), record(1, 2), wait(0, 0), wait(0, 1), work(0)}, 3, 2);
-  auto [graph, sum] = rf::capture(program);
-  BOOST_TEST(read_graph(graph.instantiate({.optimize = rf::Optimize::none}).native_graph()) == plain);
-  auto [live, live_sum] = rf::capture(program, {.live = true});
-  BOOST_TEST(read_graph(live.native()) == plain);
+    BOOST_TEST(priorities == (std::vector<int>{0, highest}));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
