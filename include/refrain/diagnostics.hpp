@@ -20,9 +20,8 @@ enum class DiagnosticKind : std::uint8_t {
   joined,         ///< a stream was joined at the end
   outside_wait,   ///< a wait for work outside the capture, done once before the first replay
   output_kept,    ///< an array keeps its own block, and why
-  capture_discarded,
-  pass,      ///< what an optimising pass did, or why it did not
-  lowering,  ///< how the graph was made
+  pass,           ///< what an optimising pass did, or why it did not
+  lowering,       ///< how the graph was made
 };
 
 std::string_view to_string(DiagnosticKind kind) noexcept;

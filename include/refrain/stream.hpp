@@ -48,6 +48,8 @@ class Stream {
   /// @throws Error(Errc::capture_unsupported) while capturing, leaving the capture intact; errors of earlier work
   void synchronize(SourceLocation where = SourceLocation::current()) const;
 
+  /// False for a handle that was moved from; anything else on it throws Errc::invalid_value.
+  bool valid() const noexcept { return life_ != nullptr; }
   Device device() const;
   int priority() const;
   /// A number that no other stream of this process has.

@@ -89,8 +89,8 @@ cudaGraph_t Graph::native() const {
 }
 
 void GraphExec::replay(SourceLocation where) const {
-  const Device device = exec_of(exec_, "replay", where).program().device;
-  replay(current_stream(device), where);
+  graph::Exec& exec = exec_of(exec_, "replay", where);
+  exec.replay(runtime::thread_stream(exec.program().device), where);
 }
 
 void GraphExec::replay(const Stream& stream, SourceLocation where) const {

@@ -19,7 +19,6 @@ std::string_view to_string(DiagnosticKind kind) noexcept {
     case DiagnosticKind::joined: return "joined";
     case DiagnosticKind::outside_wait: return "outside_wait";
     case DiagnosticKind::output_kept: return "output_kept";
-    case DiagnosticKind::capture_discarded: return "capture_discarded";
     case DiagnosticKind::pass: return "pass";
     case DiagnosticKind::lowering: return "lowering";
   }

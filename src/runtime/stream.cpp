@@ -203,5 +203,6 @@ void synchronize_with(StreamCore& stream) {
 }  // namespace refrain
 
 std::size_t std::hash<refrain::Stream>::operator()(const refrain::Stream& stream) const noexcept {
-  return std::hash<std::uint64_t>()(stream.id());
+  // A handle that was moved from is like no other, and hashing may not throw.
+  return stream.valid() ? std::hash<std::uint64_t>()(stream.id()) : 0;
 }
