@@ -56,18 +56,16 @@ double warm_up(const Work& work, const Effort& effort) {
   return shortest;
 }
 
-double back_to_back(const Work& work, const Effort& effort, double step_us) {
+void back_to_back(const Work& work, const Effort& effort, double step_us, std::vector<double>& samples) {
   const int fitting = static_cast<int>(std::clamp(std::ceil(batch_us / step_us), 2.0, double{max_batch}));
   const int batch = effort.repeat > 0 ? std::min(effort.repeat, fitting) : fitting;
   Deadline deadline({effort.budget_seconds, effort.repeat > 0 ? min_repetitions : 0}, batch_share, max_batches);
-  std::vector<double> samples;
-  while (deadline.open(static_cast<int>(samples.size()))) {
+  for (int done = 0; deadline.open(done); ++done) {
     Stopwatch watch;
     for (int i = 0; i < batch; ++i) work.issue();
     work.synchronize();
     samples.push_back(watch.lap() / batch);
   }
-  return median(std::move(samples));
 }
 
 }  // namespace
@@ -80,28 +78,29 @@ double median(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-Timing measure(const Work& work, const Effort& effort) {
-  const double step_us = warm_up(work, effort);
+int Sampler::rounds(const Effort& effort) { return effort.repeat > 0 ? 1 : 5; }
 
-  std::vector<double> host;
-  std::vector<double> total;
-  host.reserve(max_repetitions);
-  total.reserve(max_repetitions);
+void Sampler::sample() {
+  const Effort effort{effort_.budget_seconds / rounds(effort_), effort_.repeat};
+  const double step_us = warm_up(work_, effort);
   Deadline deadline(effort, single_share, max_repetitions);
-  while (deadline.open(static_cast<int>(total.size()))) {
+  for (int done = 0; deadline.open(done); ++done) {
     Stopwatch watch;
-    work.issue();
+    work_.issue();
     const double issued = watch.lap();
-    work.synchronize();
-    host.push_back(issued);
-    total.push_back(issued + watch.lap());
+    work_.synchronize();
+    host_.push_back(issued);
+    total_.push_back(issued + watch.lap());
   }
+  back_to_back(work_, effort, step_us, back_to_back_);
+}
 
+Timing Sampler::timing() const {
   Timing timing;
-  timing.repetitions = static_cast<int>(total.size());
-  timing.host_us = median(std::move(host));
-  timing.total_us = median(std::move(total));
-  timing.back_to_back_us = back_to_back(work, effort, step_us);
+  timing.repetitions = static_cast<int>(total_.size());
+  timing.host_us = median(host_);
+  timing.total_us = median(total_);
+  timing.back_to_back_us = median(back_to_back_);
   return timing;
 }
 

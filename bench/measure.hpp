@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace refrain::bench {
@@ -27,8 +28,25 @@ struct Timing {
   int repetitions = 0;         ///< samples behind host_us and total_us
 };
 
-/// Times `work` after a warm-up of its own.
-Timing measure(const Work& work, const Effort& effort);
+/// Times one row in rounds, so that the rows of a workload can take turns: what a GPU's clocks or a busy machine do
+/// then meets all of them alike, and their ratios hold.
+class Sampler {
+ public:
+  Sampler(Work work, Effort effort) : work_(std::move(work)), effort_(effort) {}
+
+  /// How many rounds the effort is to be spent in: one when repetitions are given.
+  static int rounds(const Effort& effort);
+  /// One round, after a warm-up of its own.
+  void sample();
+  Timing timing() const;
+
+ private:
+  Work work_;
+  Effort effort_;
+  std::vector<double> host_;
+  std::vector<double> total_;
+  std::vector<double> back_to_back_;
+};
 
 /// What a graph costs before its steady state, in microseconds.
 struct GraphCosts {

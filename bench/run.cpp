@@ -103,15 +103,30 @@ class Session {
     }
   }
 
+  /// A row being measured.
+  struct Candidate {
+    Mode mode;
+    Prepared prepared;
+    Sampler sampler;
+  };
+
   void measure_group(const Workload& workload, Device device) {
     const auto first = static_cast<std::ptrdiff_t>(outcome_.rows.size());
+    std::vector<Candidate> candidates;
     for (const Mode& mode : modes_of(workload, device, options_)) {
       try {
-        outcome_.rows.push_back(measure_row(workload, device, mode));
+        Prepared prepared = mode.prepare(workload, device, options_.effort);
+        if (!prepared.failure.empty()) fail(workload, device, mode, prepared.failure);
+        Sampler sampler(prepared.work, options_.effort);
+        candidates.push_back({mode, std::move(prepared), std::move(sampler)});
       } catch (const std::exception& error) {
         fail(workload, device, mode, error.what());
       }
     }
+    for (int round = 0; round < Sampler::rounds(options_.effort); ++round) {
+      for (Candidate& candidate : candidates) candidate.sampler.sample();
+    }
+    for (const Candidate& candidate : candidates) outcome_.rows.push_back(row_of(workload, device, candidate));
     for (const Row& row : peers_.rows) {
       if (row.workload == workload.name && row.device == device.str()) outcome_.rows.push_back(row);
     }
@@ -126,19 +141,17 @@ class Session {
     return row == outcome_.rows.end() ? nullptr : &*row;
   }
 
-  Row measure_row(const Workload& workload, Device device, const Mode& mode) {
-    const Prepared prepared = mode.prepare(workload, device, options_.effort);
-    if (!prepared.failure.empty()) fail(workload, device, mode, prepared.failure);
+  static Row row_of(const Workload& workload, Device device, const Candidate& candidate) {
     Row row;
     row.workload = workload.name;
     row.device = device.str();
-    row.mode = mode.name;
+    row.mode = candidate.mode.name;
     row.commands = workload.commands;
-    row.timing = measure(prepared.work, options_.effort);
-    row.nodes = prepared.nodes;
-    row.edges = prepared.edges;
-    row.costs = prepared.costs;
-    row.verified = prepared.verified;
+    row.timing = candidate.sampler.timing();
+    row.nodes = candidate.prepared.nodes;
+    row.edges = candidate.prepared.edges;
+    row.costs = candidate.prepared.costs;
+    row.verified = candidate.prepared.verified;
     return row;
   }
 

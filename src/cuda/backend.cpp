@@ -63,6 +63,7 @@ class CudaBackend final : public runtime::Backend {
   }
 
   void* begin_download(runtime::StreamCore& stream, void*, const void* source, std::int64_t bytes) override {
+    const DeviceScope current(stream.device.index);
     void* landed = staging_.take(bytes);
     REFRAIN_CUDA_CHECK(
         cudaMemcpyAsync(landed, source, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, native_of(stream)));

@@ -28,6 +28,7 @@ MemoryPool::MemoryPool(int device) : device_(device) {
 void* MemoryPool::allocate(runtime::StreamCore& stream, std::int64_t bytes) {
   void* address = nullptr;
   const auto size = static_cast<std::size_t>(bytes);
+  const DeviceScope current(device_);
   const RelaxedWhileCapturing relaxed;
   cudaError_t status = cudaMallocFromPoolAsync(&address, size, pool_, native_of(stream));
   if (status == cudaErrorMemoryAllocation) {
@@ -43,6 +44,7 @@ void* MemoryPool::allocate(runtime::StreamCore& stream, std::int64_t bytes) {
 
 void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users) noexcept {
   try {
+    const DeviceScope current(device_);
     const RelaxedWhileCapturing relaxed;
     const auto is_capturing = [](runtime::StreamPoint point) {
       runtime::StreamCore& core = runtime::stream_at(point.slot);

@@ -162,11 +162,19 @@ void EventCore::refuse_captured(const char* call, SourceLocation where) const {
 const std::shared_ptr<BackendEvent>& EventCore::native_for(StreamCore& stream) {
   if (native == nullptr) {
     native = stream.backend().create_event(stream.device.index, flags);
+    native_device = stream.device;
   }
   return native;
 }
 
 void EventCore::record_eagerly(StreamCore& stream) {
+  if (native != nullptr && native_device != stream.device && stream.device.kind == DeviceKind::cuda) {
+    throw Error(Errc::wrong_device, "record_event", str(),
+                "was made on " + native_device.str() +
+                    " by a captured wait that came before any record, and cannot be "
+                    "recorded on " +
+                    stream.device.str() + "; record it there once before that capture");
+  }
   native_for(stream)->record(stream);
   note_record(stream);
 }

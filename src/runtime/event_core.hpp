@@ -23,7 +23,8 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   const EventFlags flags;
   const std::uint64_t id;
   std::optional<Device> device;             ///< of the first record
-  std::shared_ptr<BackendEvent> native;     ///< made at the first eager record
+  std::shared_ptr<BackendEvent> native;     ///< made at the first record, or wait in a graph
+  Device native_device;                     ///< what it was made on
   bool recorded = false;                    ///< eagerly, at least once
   StreamPoint point;                        ///< of the newest eager record
   std::uint64_t stream_id = 0;              ///< of the newest eager record
@@ -41,6 +42,7 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   /// The backend's event, made on the stream's device if there is none yet. With the order lock held.
   const std::shared_ptr<BackendEvent>& native_for(StreamCore& stream);
   /// With the order lock held.
+  /// @throws Error(Errc::wrong_device) on CUDA, when a captured wait has made the event on another device
   void record_eagerly(StreamCore& stream);
   /// The newest work of the stream, a record or a replay that holds one, is the event's newest record. With the order
   /// lock held.
