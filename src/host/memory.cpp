@@ -84,7 +84,7 @@ void MemoryPool::trim(std::int64_t keep_bytes) noexcept {
   for (std::size_t index = class_count; index-- > 0;) {
     const std::size_t bytes = (std::size_t{1} << (index / 4)) + (index % 4 + 1) * ((std::size_t{1} << (index / 4)) / 4);
     std::erase_if(free_[index], [&](const FreeBlock& block) {
-      if (reserved_ <= keep_bytes || !block.done()) return false;
+      if (reserved_ - static_cast<std::int64_t>(bytes) < keep_bytes || !block.done()) return false;
       std::free(block.address);
       reserved_ -= static_cast<std::int64_t>(bytes);
       return true;

@@ -17,7 +17,13 @@ class HostStream;
 class TaskQueue {
  public:
   TaskQueue() : tail_(new Chunk), head_(tail_) {}
+  /// Tasks that never ran are destroyed.
   ~TaskQueue() {
+    while (head_ != tail_ || head_used_ != tail_used_) {
+      Header* header = front();
+      header->run(header + 1, nullptr);
+      head_used_ += header->size;
+    }
     for (Chunk* chunk = head_; chunk != nullptr;) delete std::exchange(chunk, chunk->next.load());
     delete spare_.load();
   }
@@ -31,9 +37,9 @@ class TaskQueue {
     static_assert(alignof(T) <= alignment);
     Header* header = reserve(sizeof(T));
     new (header + 1) T(std::forward<Task>(task));
-    header->run = [](void* stored, HostStream& stream) {
+    header->run = [](void* stored, HostStream* stream) {
       T& self = *static_cast<T*>(stored);
-      if (!self(stream)) return false;
+      if (stream != nullptr && !self(*stream)) return false;
       self.~T();
       return true;
     };
@@ -43,7 +49,7 @@ class TaskQueue {
   bool run_front(HostStream& stream) {
     Header* header = front();
     const std::size_t size = header->size;
-    if (!header->run(header + 1, stream)) return false;
+    if (!header->run(header + 1, &stream)) return false;
     head_used_ += size;
     return true;
   }
@@ -53,8 +59,10 @@ class TaskQueue {
   static constexpr std::size_t chunk_bytes = 32 * 1024;
 
   struct alignas(alignment) Header {
-    bool (*run)(void*, HostStream&) = nullptr;  ///< null: the queue goes on in the next chunk
-    std::size_t size = 0;                       ///< with this header
+    /// Runs the task and, if it is done, destroys it; without a stream only destroys it. Null: the queue goes on in the
+    /// next chunk.
+    bool (*run)(void*, HostStream*) = nullptr;
+    std::size_t size = 0;  ///< with this header
   };
   struct Chunk {
     std::atomic<Chunk*> next{nullptr};

