@@ -86,9 +86,11 @@ void CudaCapture::fork(int lane, Device device, int priority, runtime::StreamCor
   REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(lanes_.back().stream, beginning_, 0));
 }
 
-void CudaCapture::run(int lane, const runtime::Command& command, void* const* addresses) {
+void CudaCapture::run(int lane, std::span<const runtime::PlannedCommand> commands) {
   const Lane& on = lanes_[static_cast<std::size_t>(lane)];
-  run_command(on.stream, on.device, command, addresses, &resources_);
+  for (const runtime::PlannedCommand& planned : commands) {
+    run_command(on.stream, on.device, *planned.command, planned.addresses.data(), &resources_);
+  }
   const auto newest = capture_dependencies(on.stream);
   nodes_.push_back(newest.empty() ? nullptr : newest[0]);
 }
@@ -107,6 +109,7 @@ void CudaCapture::wait(int lane, int point) {
 
 void CudaCapture::depend(int lane, int command) {
   cudaGraphNode_t node = nodes_[static_cast<std::size_t>(command)];
+  if (node == nullptr) return;  // an empty graph inside the capture left none
   update_capture_dependencies(native(lane), {&node, 1}, cudaStreamAddCaptureDependencies);
 }
 
@@ -161,7 +164,7 @@ std::shared_ptr<runtime::Executable> lower_literally(const runtime::Plan& plan) 
       }
       case Kind::command: {
         const runtime::PlannedCommand& planned = plan.commands[static_cast<std::size_t>(step.index)];
-        capture.run(step.lane, *planned.command, planned.addresses.data());
+        capture.run(step.lane, {&planned, 1});
         break;
       }
       case Kind::record: capture.record(step.lane); break;
@@ -184,7 +187,7 @@ std::shared_ptr<runtime::Executable> lower_planned(const runtime::Plan& plan) {
       capture.fork(lane, branch.device, 0, nullptr);
     }
     capture.set_dependencies(lane, planned.dependencies);
-    capture.run(lane, *planned.command, planned.addresses.data());
+    capture.run(lane, {&planned, 1});
     if (branch.priority != 0) capture.set_priority(branch.priority);
   }
   return capture.end(plan.draw_increments);

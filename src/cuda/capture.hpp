@@ -24,7 +24,7 @@ class CudaCapture final : public runtime::LiveCapture {
   CudaCapture& operator=(const CudaCapture&) = delete;
 
   void fork(int lane, Device device, int priority, runtime::StreamCore* own) override;
-  void run(int lane, const runtime::Command& command, void* const* addresses) override;
+  void run(int lane, std::span<const runtime::PlannedCommand> commands) override;
   int record(int lane) override;
   void wait(int lane, int point) override;
   void depend(int lane, int command) override;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "graph/program.hpp"
+#include "runtime/order.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/stream_core.hpp"
 
@@ -9,37 +10,9 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace refrain::graph {
-
-/// The memory of one executable's temporaries: a block per device.
-class Arena {
- public:
-  explicit Arena(std::shared_ptr<Program> program) : program_(std::move(program)) {}
-  ~Arena();
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-
-  /// Reserves room; the offset in the device's block.
-  std::int64_t reserve(Device device, std::int64_t bytes);
-  /// Takes the blocks.
-  /// @throws Error(Errc::out_of_memory)
-  void allocate();
-  void* address(Device device, std::int64_t offset) const;
-  std::int64_t size_bytes() const noexcept;
-
- private:
-  struct Block {
-    Device device;
-    std::int64_t size_bytes = 0;
-    void* address = nullptr;
-    runtime::StreamPoint allocated;
-  };
-  std::shared_ptr<Program> program_;
-  std::vector<Block> blocks_;
-};
 
 /// An executable and what a replay does around it: order, generator, one launch.
 class Exec {
@@ -61,16 +34,14 @@ class Exec {
   Exec(std::shared_ptr<Program> program, InstantiateOptions options)
       : program_(std::move(program)), options_(options) {}
 
-  void place_memory();
-  runtime::Plan plan();
+  /// Records the replay if the stream is being captured.
+  bool record(runtime::StreamCore& stream, runtime::OrderLock& lock, SourceLocation where);
   void issue(runtime::StreamCore& stream, SourceLocation where);
   void prepare(runtime::StreamCore& stream, SourceLocation where);
   void advance_generators();
 
   const std::shared_ptr<Program> program_;
   const InstantiateOptions options_;
-  std::shared_ptr<Arena> arena_;
-  std::unordered_map<const runtime::Buffer*, void*> addresses_;
   std::vector<runtime::Access> outside_accesses_;  ///< what a replay touches besides its arena, merged by buffer
   std::shared_ptr<runtime::Executable> executable_;
   std::vector<Diagnostic> diagnostics_;

@@ -46,8 +46,9 @@ std::vector<GraphNode> Graph::nodes() const {
   std::vector<GraphNode> nodes;
   for (const graph::Node& node : program.nodes) {
     const graph::LaneInfo& lane = program.lanes[static_cast<std::size_t>(node.lane)];
-    nodes.push_back({static_cast<int>(nodes.size()), node.command.label, runtime::kind_name(node.command.payload),
-                     lane.stream_id, lane.device, node.command.where, node.dependencies});
+    nodes.push_back({static_cast<int>(nodes.size()), node.command.label,
+                     node.child != nullptr ? "graph" : runtime::kind_name(node.command.payload), lane.stream_id,
+                     lane.device, node.command.where, node.dependencies});
   }
   return nodes;
 }

@@ -32,6 +32,8 @@ inline bool covers(const LaneClock& clock, int lane, std::uint32_t position) noe
 }
 void merge(LaneClock& into, const LaneClock& other);
 
+struct Program;
+
 /// One command of a program. Stays where it is, so that plans can point at it.
 struct Node {
   std::vector<runtime::Access> accesses;
@@ -40,6 +42,11 @@ struct Node {
   std::uint32_t position = 0;     ///< in its lane, from 1
   std::vector<int> dependencies;  ///< transitively reduced, ascending
   LaneClock clock;                ///< everything that comes before it, itself included
+
+  /// A graph replayed into the capture: one command of the program, whose own commands are written out by the planner.
+  std::shared_ptr<Program> child;
+  std::vector<std::uint64_t> child_offsets;  ///< by ordinal: where the child's draws start, relative to the replay
+  std::optional<std::uint64_t> child_seed;   ///< after a recorded seed: the offsets count from it
 };
 
 /// A stream of a program.
@@ -65,16 +72,26 @@ struct Program {
   std::vector<runtime::PlanStep> steps;     ///< what was issued, for literal lowering
   std::vector<runtime::BufferRef> made;     ///< in the capture
   std::vector<runtime::BufferRef> outside;  ///< in order of first use
+  std::vector<runtime::Buffer*> reads;      ///< those of them that must have values before a replay
   std::vector<Diagnostic> diagnostics;
   std::vector<std::uint64_t> draw_increments;  ///< by ordinal
   /// A recorded `manual_seed`: the generator stands there, by ordinal, after each replay.
   std::optional<std::uint64_t> reseeded;
-  /// Has waited for what the program waits for outside of the capture.
-  std::optional<Stream> outside_waits;
+  /// Streams that have waited for what the program, and graphs in it, wait for outside of the capture.
+  std::vector<Stream> outside_waits;
   std::vector<std::shared_ptr<runtime::EventCore>> events;  ///< recorded by nodes: each replay records them
   std::shared_ptr<runtime::Executable> live;                ///< of a live capture
+  std::vector<std::shared_ptr<const void>> kept;            ///< what a live capture's nodes point at besides arrays
 
   runtime::ReplayMark mark;  ///< guarded by the order lock
 };
+
+/// What a replay touches besides temporaries, merged by buffer: outside arrays and outputs with blocks of their own.
+std::vector<runtime::Access> boundary_accesses(const Program& program);
+
+/// Whether the buffer, made in a capture, keeps a block of its own: it has one, or the user holds the array.
+inline bool is_output(const runtime::Buffer& buffer) noexcept {
+  return buffer.handles() > 0 || buffer.address() != nullptr;
+}
 
 }  // namespace refrain::graph

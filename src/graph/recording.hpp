@@ -7,6 +7,7 @@
 #include <refrain/capture.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -45,8 +46,16 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void discard(const std::string& why) noexcept;
   bool is_open() const noexcept;
 
+  /// Records a replay of a graph as one command. `live`: the graph's commands, which a live capture needs. With the
+  /// order lock held.
+  void add_graph(runtime::StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
+                 SourceLocation where);
+  bool is_live() const noexcept { return live_ != nullptr; }
+
   bool thread_scoped() const noexcept override { return scope_ == Scope::thread; }
-  void submit(runtime::StreamCore& stream, const runtime::Command& command) override;
+  void submit(runtime::StreamCore& stream, const runtime::Command& command) override {
+    add_node(stream, command, nullptr, nullptr);
+  }
   void record_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
   void wait_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
   runtime::Buffer* allocate(runtime::StreamCore& stream, std::int64_t bytes, SourceLocation where) override;
@@ -79,12 +88,16 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void check_can_join(const runtime::StreamCore& stream, const char* call, SourceLocation where) const;
   int lane_of(runtime::StreamCore& stream, const char* call, SourceLocation where);
   int add_lane(runtime::StreamCore& stream);
+  void add_node(runtime::StreamCore& stream, const runtime::Command& command, const std::shared_ptr<Program>& child,
+                const runtime::Plan* live_child);
   void check_buffers(const runtime::Command& command) const;
   std::vector<int> find_hazards(const runtime::StreamCore& stream, const runtime::Command& command,
                                 LaneClock& clock) const;
   void note(DiagnosticKind kind, Severity severity, std::vector<int> commands, std::string text);
   void keep(const runtime::Command& command, int node);
   void wait_outside(runtime::EventCore& event, const runtime::StreamCore& stream, SourceLocation where);
+  void place_child(Node& node, const std::shared_ptr<Program>& child);
+  void run_live(int lane, const Node& node, const runtime::Plan* child);
   void place_draw(runtime::RandomCommand& draw, Device device);
   void join_lanes();
   void require_joined(SourceLocation where);
@@ -105,6 +118,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   std::vector<Lane> lanes_;
   std::unordered_map<const runtime::StreamCore*, int> lane_numbers_;
   std::unordered_map<const runtime::Buffer*, std::vector<RecordedAccess>> histories_;
+  std::optional<Stream> outside_;  ///< waits for what the program waits for outside
   int points_ = 0;
   int pruned_ = 0;
   std::unique_ptr<runtime::LiveCapture> live_;

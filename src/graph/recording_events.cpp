@@ -101,15 +101,16 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
 void Recording::expect_outside_wait(const EventCore& event) {
   {
     const OrderLock lock(order_mutex());
-    if (!open_ || program_->outside_waits || event.captured != nullptr || !event.recorded) return;
+    if (!open_ || outside_ || event.captured != nullptr || !event.recorded) return;
   }
   Stream outside(origin_->device);
   const OrderLock lock(order_mutex());
-  program_->outside_waits = std::move(outside);
+  program_->outside_waits.push_back(outside);
+  outside_ = std::move(outside);
 }
 
 void Recording::wait_outside(EventCore& event, const StreamCore& stream, SourceLocation where) {
-  StreamCore& outside = program_->outside_waits->core();
+  StreamCore& outside = outside_->core();
   event.native->wait(outside);
   runtime::come_after(outside, event.clock);
   runtime::come_after(outside, event.point);

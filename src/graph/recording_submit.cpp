@@ -19,6 +19,16 @@ using runtime::StreamCore;
 
 namespace {
 
+/// Whether the command, the first one to touch the buffer, reads it.
+bool needs_values(const Command& command, const Node& node, const Buffer& buffer) {
+  if (node.child != nullptr) {
+    const auto& reads = node.child->reads;
+    return std::find(reads.begin(), reads.end(), &buffer) != reads.end();
+  }
+  return std::any_of(command.accesses.begin(), command.accesses.end(),
+                     [&](const Access& access) { return access.buffer == &buffer && access.mode == AccessMode::read; });
+}
+
 std::string place(const Command& command) {
   std::string text = std::string("'") + command.label + "'";
   if (command.where.line != 0) text += " at " + command.where.str();
@@ -80,7 +90,8 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
   return hazards;
 }
 
-void Recording::submit(StreamCore& stream, const Command& command) {
+void Recording::add_node(StreamCore& stream, const Command& command, const std::shared_ptr<Program>& child,
+                         const runtime::Plan* live_child) {
   // Everything that may be refused comes before the stream joins.
   check_buffers(command);
   check_can_join(stream, command.label, command.where);
@@ -118,6 +129,7 @@ void Recording::submit(StreamCore& stream, const Command& command) {
   node.position = ++lane.length;
   node.dependencies = std::move(dependencies);
   node.clock = clock;
+  if (child != nullptr) place_child(node, child);
   if (auto* draw = std::get_if<runtime::RandomCommand>(&node.command.payload)) place_draw(*draw, stream.device);
   if (auto* upload = std::get_if<runtime::UploadCommand>(&node.command.payload)) {
     upload->owned = std::make_shared<const std::vector<std::byte>>(upload->bytes.begin(), upload->bytes.end());
@@ -138,16 +150,55 @@ void Recording::submit(StreamCore& stream, const Command& command) {
 
   if (live_ != nullptr) {
     for (const int hazard : hazards) live_->depend(lane_number, hazard);
-    std::vector<void*> addresses;
-    for (const Access& access : node.accesses) addresses.push_back(access.buffer->address());
-    live_->run(lane_number, node.command, addresses.data());
+    run_live(lane_number, node, live_child);
   }
+}
+
+void Recording::run_live(int lane, const Node& node, const runtime::Plan* child) {
+  if (child != nullptr) {
+    // One after another on the lane: a valid order, if not the child's own branches.
+    program_->kept.push_back(child->keep_alive);
+    live_->run(lane, child->commands);
+    return;
+  }
+  runtime::PlannedCommand planned;
+  planned.command = &node.command;
+  for (const Access& access : node.accesses) planned.addresses.push_back(access.buffer->address());
+  live_->run(lane, {&planned, 1});
+}
+
+void Recording::add_graph(StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
+                          SourceLocation where) {
+  const std::vector<Access> accesses = boundary_accesses(*program);
+  add_node(stream, {runtime::EmptyCommand{}, accesses, "graph", where}, program, live);
+}
+
+void Recording::place_child(Node& node, const std::shared_ptr<Program>& child) {
+  node.child = child;
+  auto& drawn = program_->draw_increments;
+  const auto& increments = child->draw_increments;
+  if (drawn.size() < increments.size()) drawn.resize(increments.size(), 0);
+  node.child_offsets = drawn;
+  node.child_seed = program_->reseeded;
+  program_->events.insert(program_->events.end(), child->events.begin(), child->events.end());
+  program_->outside_waits.insert(program_->outside_waits.end(), child->outside_waits.begin(),
+                                 child->outside_waits.end());
+  if (child->reseeded) {
+    program_->reseeded = child->reseeded;
+    std::fill(drawn.begin(), drawn.end(), 0);
+  }
+  for (std::size_t i = 0; i < increments.size(); ++i) drawn[i] += increments[i];
 }
 
 void Recording::keep(const Command& command, int node) {
   for (const Access& access : command.accesses) {
     auto [history, is_new] = histories_.try_emplace(access.buffer);
-    if (is_new && access.buffer->recorder() != this) program_->outside.emplace_back(access.buffer);
+    if (is_new && access.buffer->recorder() != this) {
+      program_->outside.emplace_back(access.buffer);
+      if (needs_values(command, program_->nodes[static_cast<std::size_t>(node)], *access.buffer)) {
+        program_->reads.push_back(access.buffer);
+      }
+    }
     auto& earlier = history->second;
     const int lane = program_->nodes[static_cast<std::size_t>(node)].lane;
     std::erase_if(earlier, [&](const RecordedAccess& old) {

@@ -61,7 +61,8 @@ class LiveCapture {
   virtual ~LiveCapture() = default;  ///< abandons the capture when it was not ended
   /// Forks a lane from the capture's beginning.
   virtual void fork(int lane, Device device, int priority, StreamCore* own) = 0;
-  virtual void run(int lane, const Command& command, void* const* addresses) = 0;
+  /// Runs what one command of the capture stands for: itself, or those of a graph in it, one after another.
+  virtual void run(int lane, std::span<const PlannedCommand> commands) = 0;
   /// Marks the lane's present point; returns its number.
   virtual int record(int lane) = 0;
   virtual void wait(int lane, int point) = 0;

@@ -178,6 +178,20 @@ BOOST_AUTO_TEST_CASE(destructors_run_once_for_each_task) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_queue_destroys_the_tasks_left_in_it_once) {
+  constexpr int count = 5000;
+  for (const int done : {0, 1, 1000, count}) {
+    const auto held = std::make_shared<int>();
+    {
+      TaskQueue left;
+      for (int i = 0; i < count; ++i) left.push([held](HostStream&) { return true; });
+      for (int i = 0; i < done; ++i) left.run_front(stream);
+      BOOST_TEST(held.use_count() == count - done + 1);
+    }
+    BOOST_TEST(held.use_count() == 1);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_thread_pushes_while_another_runs) {
   constexpr int count = 200'000;
   std::atomic<int> published{0};

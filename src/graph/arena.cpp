@@ -1,0 +1,62 @@
+#include "graph/arena.hpp"
+
+#include "runtime/ledger.hpp"
+#include "runtime/order.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace refrain::graph {
+
+using runtime::order_mutex;
+using runtime::OrderLock;
+using runtime::StreamCore;
+
+namespace {
+
+constexpr std::int64_t arena_alignment = 256;
+
+}  // namespace
+
+Arena::~Arena() {
+  const OrderLock lock(order_mutex());
+  for (const Block& block : blocks_) {
+    if (block.address == nullptr) continue;
+    const std::array users{block.allocated, program_->mark.point};
+    runtime::give_memory(block.device, block.address, block.size_bytes, users);
+  }
+}
+
+std::int64_t Arena::reserve(Device device, std::int64_t bytes) {
+  auto block = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.device == device; });
+  if (block == blocks_.end()) block = blocks_.insert(blocks_.end(), {device, 0, nullptr, {}});
+  const std::int64_t offset = block->size_bytes;
+  block->size_bytes += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  return offset;
+}
+
+void Arena::allocate() {
+  for (Block& block : blocks_) {
+    if (block.size_bytes == 0) continue;
+    StreamCore& service = runtime::service_stream(block.device);
+    const OrderLock lock(order_mutex());
+    block.address = runtime::take_memory(service, block.size_bytes, {});
+    block.allocated = {service.slot, service.position};
+  }
+  // The first replay may be on any stream, and launched by foreign code: the blocks are there from now on.
+  for (const Block& block : blocks_) runtime::synchronize_with(runtime::service_stream(block.device));
+}
+
+void* Arena::address(Device device, std::int64_t offset) const {
+  const auto block = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.device == device; });
+  return static_cast<std::byte*>(block->address) + offset;
+}
+
+std::int64_t Arena::size_bytes() const noexcept {
+  std::int64_t total = 0;
+  for (const Block& block : blocks_) total += block.size_bytes;
+  return total;
+}
+
+}  // namespace refrain::graph

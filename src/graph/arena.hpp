@@ -1,0 +1,40 @@
+#pragma once
+
+#include "graph/program.hpp"
+
+#include <refrain/device.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace refrain::graph {
+
+/// The memory of one executable's temporaries: a block per device.
+class Arena {
+ public:
+  explicit Arena(std::shared_ptr<Program> program) : program_(std::move(program)) {}
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  /// Reserves room; the offset in the device's block.
+  std::int64_t reserve(Device device, std::int64_t bytes);
+  /// Takes the blocks.
+  /// @throws Error(Errc::out_of_memory)
+  void allocate();
+  void* address(Device device, std::int64_t offset) const;
+  std::int64_t size_bytes() const noexcept;
+
+ private:
+  struct Block {
+    Device device;
+    std::int64_t size_bytes = 0;
+    void* address = nullptr;
+    runtime::StreamPoint allocated;
+  };
+  std::shared_ptr<Program> program_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace refrain::graph

@@ -1,0 +1,170 @@
+#include "graph/planner.hpp"
+
+#include "runtime/order.hpp"
+#include "runtime/stream_core.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace refrain::graph {
+
+using runtime::Access;
+using runtime::Buffer;
+using runtime::PlanStep;
+
+Planner::Planner(const std::shared_ptr<Program>& program) : memory_(std::make_shared<Memory>()) {
+  memory_->program = program;
+  memory_->arena = std::make_shared<Arena>(program);
+  place(*program, outermost_);
+  memory_->arena->allocate();
+  if (materialized_) runtime::synchronize_with(runtime::service_stream(program->device));
+  for (const Temporary& temporary : temporaries_) {
+    const Buffer& buffer = *temporary.buffer;
+    void* const address =
+        buffer.size_bytes() == 0 ? nullptr : memory_->arena->address(buffer.device(), temporary.offset);
+    temporary.occurrence->addresses.emplace(&buffer, address);
+  }
+}
+
+void Planner::place(const Program& program, Occurrence& occurrence) {
+  occurrence.program = &program;
+  const auto own_block = [&](Buffer& buffer) {
+    const runtime::OrderLock lock(runtime::order_mutex());
+    if (buffer.address() == nullptr && buffer.size_bytes() > 0) {
+      buffer.materialize(runtime::service_stream(buffer.device()));
+      materialized_ = true;
+    }
+    occurrence.addresses.emplace(&buffer, buffer.address());
+  };
+  for (const runtime::BufferRef& buffer : program.outside) own_block(*buffer.get());
+  for (const runtime::BufferRef& buffer : program.made) {
+    if (is_output(*buffer.get())) {
+      own_block(*buffer.get());
+      const SourceLocation where = buffer->where();
+      diagnostics_.push_back({DiagnosticKind::output_kept,
+                              Severity::info,
+                              {},
+                              std::to_string(buffer->size_bytes()) + " bytes" +
+                                  (where.line != 0 ? " made at " + where.str() : "") +
+                                  " keep a block of their own: the program's user holds the array"});
+    } else {
+      const std::int64_t offset = memory_->arena->reserve(buffer->device(), buffer->size_bytes());
+      temporaries_.push_back({&occurrence, buffer.get(), offset});
+    }
+  }
+  for (const Node& node : program.nodes) {
+    if (node.child != nullptr) place(*node.child, occurrence.children.emplace_back());
+  }
+}
+
+runtime::Plan Planner::plan(bool literal) && {
+  const Program& program = *memory_->program;
+  literal_ = literal;
+  plan_.device = program.device;
+  plan_.draw_increments = program.draw_increments;
+  plan_.keep_alive = memory_;
+  add_lane(program.lanes.front());
+  write(outermost_, {});
+  return std::move(plan_);
+}
+
+int Planner::add_lane(const LaneInfo& info) {
+  plan_.lanes.push_back({info.device, info.priority});
+  return static_cast<int>(plan_.lanes.size()) - 1;
+}
+
+void Planner::step(PlanStep::Kind kind, int lane, int index) {
+  if (literal_) plan_.steps.push_back({kind, lane, index});
+}
+
+std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place) {
+  using Kind = PlanStep::Kind;
+  const Program& program = *occurrence.program;
+  std::vector<int> lanes(program.lanes.size(), -1);  // the plan's lane for each
+  lanes[0] = place.origin;
+  std::vector<std::vector<int>> ends(program.nodes.size());  // what a node became, as far as later ones wait for it
+  std::vector<int> points;                                   // the plan's number for each record
+  std::vector<bool> awaited(program.nodes.size(), false);
+  auto child = occurrence.children.begin();
+  for (const PlanStep& recorded : program.steps) {
+    const auto index = static_cast<std::size_t>(recorded.index);
+    int& lane = lanes[static_cast<std::size_t>(recorded.lane)];
+    switch (recorded.kind) {
+      case Kind::fork:
+        lane = add_lane(program.lanes[static_cast<std::size_t>(recorded.lane)]);
+        step(Kind::fork, lane, 0);
+        if (place.beginning >= 0) step(Kind::wait, lane, place.beginning);
+        break;
+      case Kind::record:
+        points.push_back(points_++);
+        step(Kind::record, lane, 0);
+        break;
+      case Kind::wait: step(Kind::wait, lane, points[index]); break;
+      case Kind::depend:
+        for (const int end : ends[index]) step(Kind::depend, lane, end);
+        break;
+      case Kind::command: {
+        const Node& node = program.nodes[index];
+        std::vector<int> before;
+        for (const int dependency : node.dependencies) {
+          const auto& of = ends[static_cast<std::size_t>(dependency)];
+          before.insert(before.end(), of.begin(), of.end());
+          awaited[static_cast<std::size_t>(dependency)] = true;
+        }
+        if (node.dependencies.empty()) before = place.before;
+        std::sort(before.begin(), before.end());
+        before.erase(std::unique(before.begin(), before.end()), before.end());
+        if (node.child != nullptr) {
+          ends[index] = write_child(node, *child++, std::move(before), lane);
+        } else {
+          ends[index] = {static_cast<int>(plan_.commands.size())};
+          write_command(node, occurrence, place, std::move(before), lane);
+        }
+        break;
+      }
+    }
+  }
+  if (place.beginning >= 0) {  // the program's streams are joined to its origin
+    for (std::size_t i = 1; i < lanes.size(); ++i) {
+      if (lanes[i] < 0) continue;
+      step(Kind::record, lanes[i], 0);
+      step(Kind::wait, place.origin, points_++);
+    }
+  }
+  std::vector<int> last;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (!awaited[i]) last.insert(last.end(), ends[i].begin(), ends[i].end());
+  }
+  return last.empty() ? place.before : last;
+}
+
+std::vector<int> Planner::write_child(const Node& node, const Occurrence& child, std::vector<int> before, int lane) {
+  step(PlanStep::Kind::record, lane, 0);
+  return write(child, {std::move(before), lane, points_++, node.child_offsets, node.child_seed});
+}
+
+void Planner::write_command(const Node& node, const Occurrence& occurrence, const Place& place, std::vector<int> before,
+                            int lane) {
+  runtime::PlannedCommand planned;
+  planned.command = &node.command;
+  const auto* draw = std::get_if<runtime::RandomCommand>(&node.command.payload);
+  if (draw != nullptr && !draw->absolute) {
+    const auto ordinal = static_cast<std::size_t>(plan_.lanes[static_cast<std::size_t>(lane)].device.index);
+    const std::uint64_t offset = ordinal < place.offsets.size() ? place.offsets[ordinal] : 0;
+    if (offset != 0 || place.seed) {
+      runtime::Command& moved = memory_->moved.emplace_back(node.command);
+      auto& random = std::get<runtime::RandomCommand>(moved.payload);
+      random.args.offset += offset;
+      random.args.seed = place.seed.value_or(0);
+      random.absolute = place.seed.has_value();
+      planned.command = &moved;
+    }
+  }
+  for (const Access& access : node.accesses) planned.addresses.push_back(occurrence.addresses.at(access.buffer));
+  planned.dependencies = std::move(before);
+  planned.lane = lane;
+  step(PlanStep::Kind::command, lane, static_cast<int>(plan_.commands.size()));
+  plan_.commands.push_back(std::move(planned));
+}
+
+}  // namespace refrain::graph

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "graph/arena.hpp"
+#include "graph/program.hpp"
+#include "runtime/plan.hpp"
+
+#include <refrain/diagnostics.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace refrain::graph {
+
+/// Writes a program out as a plan: gives every array an address and puts the commands of graphs inside it in their
+/// place, each occurrence with memory and random offsets of its own.
+class Planner {
+ public:
+  /// Takes the memory.
+  /// @throws Error(Errc::out_of_memory)
+  explicit Planner(const std::shared_ptr<Program>& program);
+
+  /// `literal`: with the steps that literal lowering follows.
+  runtime::Plan plan(bool literal) &&;
+  const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }
+
+ private:
+  /// One appearance of a program: the outermost, or a child.
+  struct Occurrence {
+    const Program* program = nullptr;
+    std::unordered_map<const runtime::Buffer*, void*> addresses;
+    std::deque<Occurrence> children;  ///< in order of their nodes
+  };
+  /// Where the commands of an occurrence go.
+  struct Place {
+    std::vector<int> before;             ///< commands that come before all of its own
+    int origin = 0;                      ///< the plan's lane that its origin runs on
+    int beginning = -1;                  ///< the point that its other lanes fork from; -1: the capture's
+    std::vector<std::uint64_t> offsets;  ///< where its draws start, by ordinal
+    std::optional<std::uint64_t> seed;   ///< its draws count from this seed in every replay
+  };
+  struct Memory {
+    std::shared_ptr<Program> program;
+    std::shared_ptr<Arena> arena;
+    std::deque<runtime::Command> moved;  ///< draws that start elsewhere than recorded
+  };
+
+  void place(const Program& program, Occurrence& occurrence);
+  /// Returns the commands that nothing else of the occurrence waits for.
+  std::vector<int> write(const Occurrence& occurrence, const Place& place);
+  std::vector<int> write_child(const Node& node, const Occurrence& child, std::vector<int> before, int lane);
+  void write_command(const Node& node, const Occurrence& occurrence, const Place& place, std::vector<int> before,
+                     int lane);
+  int add_lane(const LaneInfo& info);
+  void step(runtime::PlanStep::Kind kind, int lane, int index);
+
+  std::shared_ptr<Memory> memory_;
+  Occurrence outermost_;
+  struct Temporary {
+    Occurrence* occurrence;
+    const runtime::Buffer* buffer;
+    std::int64_t offset;
+  };
+  std::vector<Temporary> temporaries_;
+  bool materialized_ = false;
+  runtime::Plan plan_;
+  bool literal_ = false;
+  int points_ = 0;  ///< records among the steps
+  std::vector<Diagnostic> diagnostics_;
+};
+
+}  // namespace refrain::graph
