@@ -132,7 +132,7 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
     ++input;
   }
   if (!args.contiguous) merge_axes(args);
-  runtime::submit(stream, {command, std::span(accesses.data(), count), label, where});
+  runtime::submit(stream, {stream.device, command, std::span(accesses.data(), count), label, where});
 }
 
 /// Checks what every op asks of an array operand.

@@ -79,7 +79,7 @@ Array from_host_bytes(std::span<const std::byte> bytes, Shape shape, DType dtype
   Array array = make_array(stream, shape, dtype, where);
   if (needed == 0) return array;
   const runtime::Access write = whole(array, runtime::AccessMode::write);
-  runtime::submit(stream, {runtime::UploadCommand{bytes, nullptr}, {&write, 1}, "from_host", where});
+  runtime::submit(stream, {stream.device, runtime::UploadCommand{bytes, nullptr}, {&write, 1}, "from_host", where});
   return array;
 }
 

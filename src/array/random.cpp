@@ -34,7 +34,7 @@ Array draw(const char* label, Distribution distribution, const Shape& shape, DTy
   random.args.range = range;
   random.increment = plan.increment;
   const runtime::Access write = whole(array, runtime::AccessMode::write);
-  runtime::Command command{random, {&write, 1}, label, where};
+  runtime::Command command{stream.device, random, {&write, 1}, label, where};
   runtime::submit_draw(stream, command);
   return array;
 }

@@ -53,7 +53,7 @@ class CudaBackend final : public runtime::Backend {
   }
 
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
-    run_command(native_of(stream), stream.device.index, command, addresses, nullptr);
+    run_command(native_of(stream), command, addresses, nullptr);
     ++stream.position;
   }
 

@@ -89,7 +89,7 @@ void CudaCapture::fork(int lane, Device device, int priority, runtime::StreamCor
 void CudaCapture::run(int lane, std::span<const runtime::PlannedCommand> commands) {
   const Lane& on = lanes_[static_cast<std::size_t>(lane)];
   for (const runtime::PlannedCommand& planned : commands) {
-    run_command(on.stream, on.device, *planned.command, planned.addresses.data(), &resources_);
+    run_command(on.stream, *planned.command, planned.addresses.data(), &resources_);
   }
   const auto newest = capture_dependencies(on.stream);
   nodes_.push_back(newest.empty() ? nullptr : newest[0]);

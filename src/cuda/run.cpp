@@ -63,10 +63,10 @@ struct Runner {
 
 }  // namespace
 
-void run_command(cudaStream_t stream, int device, const runtime::Command& command, void* const* addresses,
+void run_command(cudaStream_t stream, const runtime::Command& command, void* const* addresses,
                  GraphResources* resources) {
-  const DeviceScope current(device);
-  std::visit(Runner{stream, device, addresses, resources}, command.payload);
+  const DeviceScope current(command.device.index);
+  std::visit(Runner{stream, command.device.index, addresses, resources}, command.payload);
 }
 
 }  // namespace refrain::cuda

@@ -149,7 +149,7 @@ void Planner::write_command(const Node& node, const Occurrence& occurrence, cons
   planned.command = &node.command;
   const auto* draw = std::get_if<runtime::RandomCommand>(&node.command.payload);
   if (draw != nullptr && !draw->absolute) {
-    const auto ordinal = static_cast<std::size_t>(plan_.lanes[static_cast<std::size_t>(lane)].device.index);
+    const auto ordinal = static_cast<std::size_t>(node.command.device.index);
     const std::uint64_t offset = ordinal < place.offsets.size() ? place.offsets[ordinal] : 0;
     if (offset != 0 || place.seed) {
       runtime::Command& moved = memory_->moved.emplace_back(node.command);

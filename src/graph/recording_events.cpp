@@ -31,7 +31,7 @@ class Recording::Point final : public runtime::CapturedPoint {
 void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocation where) {
   const int lane = lane_of(stream, "record_event", where);
   if (event.is_node()) {
-    submit(stream, {runtime::EventRecordCommand{event.native_for(stream)}, {}, "record_event", where});
+    submit(stream, {stream.device, runtime::EventRecordCommand{event.native_for(stream)}, {}, "record_event", where});
     program_->events.push_back(event.shared_from_this());
   }
   event.device = stream.device;
@@ -51,7 +51,7 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
                 where);
   }
   if (event.flags.external && !is_here) {
-    submit(stream, {runtime::EventWaitCommand{event.native_for(stream)}, {}, "wait_event", where});
+    submit(stream, {stream.device, runtime::EventWaitCommand{event.native_for(stream)}, {}, "wait_event", where});
     return;
   }
   if (event.captured == nullptr) {

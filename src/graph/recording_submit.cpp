@@ -170,7 +170,7 @@ void Recording::run_live(int lane, const Node& node, const runtime::Plan* child)
 void Recording::add_graph(StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
                           SourceLocation where) {
   const std::vector<Access> accesses = boundary_accesses(*program);
-  add_node(stream, {runtime::EmptyCommand{}, accesses, "graph", where}, program, live);
+  add_node(stream, {stream.device, runtime::EmptyCommand{}, accesses, "graph", where}, program, live);
 }
 
 void Recording::place_child(Node& node, const std::shared_ptr<Program>& child) {

@@ -49,7 +49,7 @@ class HostBackend final : public runtime::Backend {
   void synchronize(runtime::StreamCore& stream, std::uint64_t position) override { queue_of(stream).wait(position); }
 
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
-    enqueue(stream, [bound = BoundCommand(command, addresses, stream.device.index)](HostStream&) {
+    enqueue(stream, [bound = BoundCommand(command, addresses)](HostStream&) {
       bound();
       return true;
     });

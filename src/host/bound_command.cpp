@@ -61,8 +61,8 @@ struct Binder {
   }
 };
 
-BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses, int ordinal)
-    : payload_(command.payload), ordinal_(ordinal) {
+BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses)
+    : payload_(command.payload), ordinal_(command.device.index) {
   run_ = std::visit(Binder{*this, addresses}, payload_);
 }
 

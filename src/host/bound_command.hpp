@@ -10,8 +10,7 @@ namespace refrain::host {
 /// A command with its addresses filled in, ready to run on any thread.
 class BoundCommand {
  public:
-  /// `ordinal`: the host device that a draw of a graph takes its numbers from.
-  BoundCommand(const runtime::Command& command, void* const* addresses, int ordinal);
+  BoundCommand(const runtime::Command& command, void* const* addresses);
 
   /// `draws`: a replay's generator positions by ordinal; empty for eager work, whose draws know their own.
   void operator()(std::span<const runtime::GeneratorPosition> draws = {}) const { run_(*this, draws); }
@@ -22,7 +21,7 @@ class BoundCommand {
   Run run_;
   runtime::Payload payload_;
   void* target_ = nullptr;
-  int ordinal_;
+  int ordinal_;  ///< the host device that a draw of a graph takes its numbers from
 
   friend struct Binder;
 };

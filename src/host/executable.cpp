@@ -20,8 +20,7 @@ class HostExecutable final : public runtime::Executable, public std::enable_shar
       if (const auto* record = std::get_if<runtime::EventRecordCommand>(&payload)) {
         records_.push_back({commands_.size(), record->native});
       }
-      const Device device = plan.lanes[static_cast<std::size_t>(planned.lane)].device;
-      commands_.emplace_back(*planned.command, planned.addresses.data(), device.index);
+      commands_.emplace_back(*planned.command, planned.addresses.data());
     }
   }
 

@@ -6,7 +6,8 @@
 namespace refrain::bench {
 
 void empty(const Stream& stream, SourceLocation where) {
-  runtime::submit(stream.core(), {runtime::EmptyCommand{}, {}, "empty", where});
+  runtime::StreamCore& core = stream.core();
+  runtime::submit(core, {core.device, runtime::EmptyCommand{}, {}, "empty", where});
 }
 
 }  // namespace refrain::bench

@@ -70,6 +70,7 @@ using Payload =
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {
+  Device device;  ///< the stream's; what the command touches is there
   Payload payload;
   std::span<const Access> accesses;
   const char* label = "";  ///< static text
