@@ -242,4 +242,23 @@ BOOST_AUTO_TEST_CASE(other_threads_work_on_while_a_capture_is_open, *label("conf
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_member_of_another_open_capture_cannot_be_asked_either) {
+  const rf::Stream member;
+  rf::Capture other(member);
+  rf::Capture mine;
+  rf::test::require_error(rf::Errc::capture_unsupported, [&] { member.query(); }, {"query"});
+  rf::test::require_error(rf::Errc::capture_unsupported, [&] { member.synchronize(); }, {"synchronize"});
+  mine.end();
+  other.end();
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_is_no_member_may_be_asked_in_a_thread_scope) {
+  const rf::Stream outside;
+  rf::bench::empty(outside);
+  rf::Capture capture;
+  outside.synchronize();
+  BOOST_TEST(outside.query());
+  capture.end();
+}
+
 BOOST_AUTO_TEST_SUITE_END()

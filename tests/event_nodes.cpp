@@ -273,4 +273,25 @@ BOOST_AUTO_TEST_CASE(a_captured_wait_leaves_the_events_device_to_its_first_recor
   }));
 }
 
+// Two captures
+
+BOOST_AUTO_TEST_CASE(the_end_of_one_capture_leaves_an_event_to_another_that_recorded_it_since) {
+  rf::Event event(external_flags);
+  const rf::Stream a;
+  const rf::Stream b;
+  const rf::Stream other;
+  rf::Capture first(a);
+  rf::Capture second(b);
+  event.record(a);
+  event.record(b);
+  first.end();
+  other.wait_event(event);
+  BOOST_TEST(other.is_capturing());
+  rf::bench::empty(other);
+  b.wait_stream(other);
+  const rf::Graph graph = second.end();
+  BOOST_TEST(graph.node_count() == 2);
+  BOOST_TEST(graph.edge_count() == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

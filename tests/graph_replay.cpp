@@ -269,4 +269,24 @@ BOOST_AUTO_TEST_CASE(replays_draw_on_and_obey_a_new_seed, *label("report-53")) {
   BOOST_TEST(std::abs(squares / count - 1) < 0.25);
 }
 
+// Two graphs
+
+BOOST_AUTO_TEST_CASE(an_output_that_only_another_graph_uses_has_the_values_of_its_own) {
+  const rf::Array x = rf::test::filled(3);
+  auto [first, y] = rf::capture([&] { return x + 1; });
+  auto [second, z] = rf::capture([&, &input = y] { return input * 2; });
+  y = {};
+  const rf::GraphExec makes = first.instantiate();
+  const rf::GraphExec uses = second.instantiate();
+  makes.replay();
+  uses.replay();
+  BOOST_TEST(rf::test::holds(z, 8));
+}
+
+BOOST_AUTO_TEST_CASE(an_array_that_is_recorded_but_never_written_may_be_read_after_the_replay) {
+  auto [graph, array] = rf::capture([] { return rf::empty({3}); });
+  graph.instantiate().replay();
+  BOOST_TEST(array.to_vector<float>().size() == 3U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -304,4 +304,24 @@ BOOST_AUTO_TEST_CASE(a_captured_wait_leaves_nothing_to_add_or_report) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_refused_op_leaves_the_capture_as_if_it_had_not_been_made) {
+  const HazardsScope mode(Hazards::error);
+  rf::Array a = rf::test::filled(1);
+  const rf::Array integers = rf::array({1, 2, 3, 4});
+  rf::synchronize();
+  const rf::Stream first;
+  const rf::Stream second;
+  const rf::Graph graph = rf::capture([&] {
+    {
+      const rf::StreamGuard on(first);
+      a += 1;
+    }
+    const rf::StreamGuard on(second);
+    // A cast of the integers would come first.
+    require_error(rf::Errc::illegal_state, [&] { return integers + a; }, {"add", "wait_event"});
+  });
+  BOOST_TEST(graph.node_count() == 1);
+  BOOST_TEST(of_kind(graph.diagnostics(), DiagnosticKind::forked).size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -284,6 +284,30 @@ BOOST_AUTO_TEST_CASE(draws_that_make_no_sense_are_refused_and_advance_nothing) {
   BOOST_TEST((state() == GeneratorState{3, 0}));
 }
 
+// Two devices
+
+BOOST_AUTO_TEST_CASE(one_graph_draws_on_two_devices_as_eager_calls_do) {
+  const auto devices = two_devices();
+  if (!devices) return;
+  const auto draw = [&] {
+    return std::pair{randn({1000}, {.device = devices->first}), randn({1000}, {.device = devices->second})};
+  };
+  manual_seed(5);
+  std::vector<std::pair<std::vector<float>, std::vector<float>>> eager;
+  for (int i = 0; i < 3; ++i) {
+    const auto [a, b] = draw();
+    eager.emplace_back(a.to_vector<float>(), b.to_vector<float>());
+  }
+  manual_seed(5);
+  auto [graph, drawn] = capture(draw);
+  const GraphExec exec = graph.instantiate();
+  for (const auto& [a, b] : eager) {
+    exec.replay();
+    BOOST_TEST((drawn.first.to_vector<float>() == a));
+    BOOST_TEST((drawn.second.to_vector<float>() == b));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace refrain::test

@@ -5,6 +5,7 @@
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -56,6 +57,42 @@ Device Array::device(SourceLocation where) const {
 
 namespace {
 
+/// Where the array is read: on the stream that wrote it if that is one and alive, so that the read waits for nothing
+/// else; else on the library's own. With the order lock held.
+runtime::StreamCore& reading_stream(Buffer& buffer) {
+  runtime::AccessHistory& history = buffer.history();
+  if (history.size() == 1) {
+    runtime::StreamCore& writer = runtime::stream_at(history[0].at().slot);
+    if (writer.has_native() && !writer.retired && writer.device == buffer.device() && writer.recorder == nullptr) {
+      return writer;
+    }
+  }
+  return runtime::service_stream(buffer.device());
+}
+
+/// Memory that a copy lands in; given back at the end of the scope.
+class Landing {
+ public:
+  Landing(runtime::StreamCore& stream, void* target, std::int64_t bytes)
+      : stream_(stream), target_(target), bytes_(bytes), staging_(stream.backend().take_staging(bytes)) {}
+  ~Landing() {
+    if (staging_ != nullptr) stream_.backend().give_staging(staging_, stream_, 0);
+  }
+  Landing(const Landing&) = delete;
+  Landing& operator=(const Landing&) = delete;
+
+  void* address() const noexcept { return staging_ != nullptr ? staging_ : target_; }
+  void finish() const noexcept {
+    if (staging_ != nullptr) std::memcpy(target_, staging_, static_cast<std::size_t>(bytes_));
+  }
+
+ private:
+  runtime::StreamCore& stream_;
+  void* target_;
+  std::int64_t bytes_;
+  void* staging_;
+};
+
 /// Copies elements [first, first + count) to host memory, after the last writer of any stream.
 void download(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
               SourceLocation where) {
@@ -63,17 +100,19 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   const std::int64_t item = size_of(array.dtype());
   if (count == 0) return;
   Buffer& buffer = *array.buffer();
-  runtime::StreamCore& service = runtime::service_stream(buffer.device());
+  const Landing landing(runtime::service_stream(buffer.device()), target, count * item);
   OrderLock lock(order_mutex());
+  const std::shared_ptr<runtime::StreamCore> stream = reading_stream(buffer).shared_from_this();
   const runtime::Access read{&buffer, first * item, (first + count) * item, runtime::AccessMode::read};
-  runtime::order_command(service, {&read, 1}, call, where, false);
+  runtime::order_before(*stream, {&read, 1}, call, where, false);
   const auto* source = static_cast<const std::byte*>(buffer.address()) + read.begin;
-  void* const landed = service.backend().begin_download(service, target, source, count * item);
-  const runtime::StreamPoint done{service.slot, service.position};
-  const runtime::Clock before = service.clock;
+  stream->backend().download(*stream, landing.address(), source, count * item);
+  runtime::note_after(*stream, {&read, 1}, call, where);
+  const runtime::StreamPoint done{stream->slot, stream->position};
+  const runtime::Clock before = stream->clock;
   lock.unlock();
-  service.backend().synchronize(service, done.position);
-  service.backend().end_download(landed, target, count * item);
+  stream->backend().synchronize(*stream, done.position);
+  landing.finish();
   lock.lock();
   runtime::host_saw(done, before);
 }

@@ -135,6 +135,18 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
   runtime::submit(stream, {stream.device, command, std::span(accesses.data(), count), label, where});
 }
 
+/// Refuses the op for an order that is missing, before anything is made. `target`: what it writes in place.
+void check_order(runtime::StreamCore& stream, const char* label, std::initializer_list<const Operand*> operands,
+                 const Array* target, SourceLocation where) {
+  std::array<runtime::Access, 3> accesses;
+  std::size_t count = 0;
+  if (target != nullptr) accesses[count++] = whole(*target, AccessMode::write);
+  for (const Operand* operand : operands) {
+    if (operand->array() != nullptr) accesses[count++] = whole(*operand->array(), AccessMode::read);
+  }
+  runtime::check_order(stream, {stream.device, {}, std::span(accesses.data(), count), label, where});
+}
+
 /// Checks what every op asks of an array operand.
 void check(const Operand& operand, const char* label) {
   if (operand.array() == nullptr) return;
@@ -164,6 +176,7 @@ Array cast_to(const Array& array, DType dtype, const char* label, SourceLocation
   check(operand, label);
   if (array.dtype() == dtype) return array;
   runtime::StreamCore& stream = runtime::thread_stream(array.device());
+  check_order(stream, label, {&operand}, nullptr, where);
   Array out = make_array(stream, array.shape(), dtype, where);
   submit_op(stream, label, ElementwiseOp::copy, out, {&operand}, array.dtype(), where);
   return out;
@@ -202,6 +215,7 @@ Array binary(const char* label, ElementwiseOp op, const Operand& left, const Ope
                       : right.array() == nullptr
                           ? left.array()->shape()
                           : broadcast(left.array()->shape(), right.array()->shape(), label, where);
+  check_order(stream, label, {&left, &right}, nullptr, where);
   Array left_keep;
   Array right_keep;
   const Operand a = converted(left, dtype, label, left_keep);
@@ -230,6 +244,7 @@ void in_place(const char* label, ElementwiseOp op, const Array& target, const Op
   runtime::StreamCore& stream = stream_for(left, right, label);
   const DType dtype = result_dtype(left, right, op, label);
   require_fits(target, right.array() != nullptr ? right.array()->shape() : Shape{}, dtype, label, right.where());
+  check_order(stream, label, {&left, &right}, &target, right.where());
   Array keep;
   const Operand b = converted(right, dtype, label, keep);
   submit_op(stream, label, op, target, {&left, &b}, dtype, right.where());
@@ -263,6 +278,7 @@ Array operator-(const Operand& operand) {
                 "has no negative; cast it to a number first, e.g. x.cast(DType::int64)", operand.where());
   }
   runtime::StreamCore& stream = runtime::thread_stream(array.device());
+  check_order(stream, "neg", {&operand}, nullptr, operand.where());
   Array out = make_array(stream, array.shape(), array.dtype(), operand.where());
   submit_op(stream, "neg", ElementwiseOp::neg, out, {&operand}, array.dtype(), operand.where());
   return out;

@@ -7,7 +7,10 @@
 #include "runtime/order.hpp"
 #include "runtime/submit.hpp"
 
+#include <refrain/memory.hpp>
+
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 namespace refrain {
@@ -54,12 +57,29 @@ Device wanted_device(const std::optional<Device>& device, const char* call, Sour
 
 }  // namespace
 
-Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, SourceLocation where) {
-  const std::int64_t bytes = shape.size() * size_of(dtype);
+namespace {
+
+runtime::Buffer* take_buffer(runtime::StreamCore& stream, std::int64_t bytes, SourceLocation where) {
   const runtime::OrderLock lock(runtime::order_mutex());
   runtime::Recorder* recorder = runtime::recorder_of(stream);
-  runtime::Buffer* buffer =
-      recorder != nullptr ? recorder->allocate(stream, bytes, where) : runtime::Buffer::allocate(stream, bytes, where);
+  return recorder != nullptr ? recorder->allocate(stream, bytes, where)
+                             : runtime::Buffer::allocate(stream, bytes, where);
+}
+
+}  // namespace
+
+Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, SourceLocation where) {
+  const std::int64_t bytes = shape.size() * size_of(dtype);
+  runtime::Buffer* buffer = nullptr;
+  try {
+    buffer = take_buffer(stream, bytes, where);
+  } catch (const Error& error) {
+    if (error.code() != Errc::out_of_memory || runtime::recorder_of(stream) != nullptr) throw;
+    // Blocks that were dropped may still be in use: once the device is idle they can be had.
+    for (const auto& other : runtime::streams_of(stream.device)) runtime::synchronize_with(*other);
+    trim(stream.device);
+    buffer = take_buffer(stream, bytes, where);
+  }
   buffer->shape = shape;
   buffer->dtype = dtype;
   return ArrayAccess::make(buffer, shape, dtype);
@@ -79,7 +99,26 @@ Array from_host_bytes(std::span<const std::byte> bytes, Shape shape, DType dtype
   Array array = make_array(stream, shape, dtype, where);
   if (needed == 0) return array;
   const runtime::Access write = whole(array, runtime::AccessMode::write);
-  runtime::submit(stream, {stream.device, runtime::UploadCommand{bytes, nullptr}, {&write, 1}, "from_host", where});
+  // Small copies of pageable memory are taken at once; for larger ones the host would wait for the stream.
+  void* const staging = needed > runtime::small_upload ? stream.backend().take_staging(needed) : nullptr;
+  if (staging != nullptr) {
+    std::memcpy(staging, bytes.data(), bytes.size());
+    bytes = {static_cast<const std::byte*>(staging), bytes.size()};
+  }
+  const auto submit = [&] {
+    runtime::submit(stream, {stream.device, runtime::UploadCommand{bytes, nullptr}, {&write, 1}, "from_host", where});
+  };
+  if (staging == nullptr) {
+    submit();
+    return array;
+  }
+  try {
+    submit();
+  } catch (...) {
+    stream.backend().give_staging(staging, stream, 1);
+    throw;
+  }
+  stream.backend().give_staging(staging, stream, runtime::recorder_of(stream) != nullptr ? 0 : 1);
   return array;
 }
 

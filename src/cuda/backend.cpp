@@ -8,7 +8,6 @@
 #include "runtime/environment.hpp"
 
 #include <array>
-#include <cstring>
 #include <memory>
 
 namespace refrain::cuda {
@@ -21,36 +20,15 @@ class CudaBackend final : public runtime::Backend {
   int device_count() const noexcept override { return static_cast<int>(cuda_devices().properties.size()); }
   std::string why_unavailable() const override { return cuda_devices().why_none; }
   const DeviceProperties& properties(int device) const override { return properties_of(device); }
-  std::pair<int, int> priority_range(int device) const override {
-    return cuda_devices().priorities[static_cast<std::size_t>(device)];
-  }
+  std::pair<int, int> priority_range(int device) const override { return stream_priorities(device); }
 
   std::unique_ptr<runtime::BackendStream> create_stream(int device, int priority, runtime::Slot,
                                                         std::uint64_t) override {
     return std::make_unique<CudaStream>(device, priority);
   }
 
-  bool is_complete(runtime::StreamCore& stream, std::uint64_t) override {
-    if (stream_of(stream).before_capture() != nullptr) return false;
-    const RelaxedScope relaxed;
-    const cudaError_t status = cudaStreamQuery(native_of(stream));
-    if (status == cudaErrorNotReady) {
-      ignore(cudaGetLastError());
-      return false;
-    }
-    check(status, "cudaStreamQuery");
-    return true;
-  }
-
-  void synchronize(runtime::StreamCore& stream, std::uint64_t) override {
-    const RelaxedScope relaxed;
-    const cudaEvent_t before_capture = stream_of(stream).before_capture();
-    if (before_capture != nullptr) {
-      REFRAIN_CUDA_CHECK(cudaEventSynchronize(before_capture));
-    } else {
-      REFRAIN_CUDA_CHECK(cudaStreamSynchronize(native_of(stream)));
-    }
-  }
+  bool is_complete(runtime::StreamCore& stream, std::uint64_t) override { return stream_of(stream).query(); }
+  void synchronize(runtime::StreamCore& stream, std::uint64_t) override { stream_of(stream).synchronize(); }
 
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
     run_command(native_of(stream), command, addresses, nullptr);
@@ -62,18 +40,16 @@ class CudaBackend final : public runtime::Backend {
     ++stream.position;
   }
 
-  void* begin_download(runtime::StreamCore& stream, void*, const void* source, std::int64_t bytes) override {
+  void download(runtime::StreamCore& stream, void* landing, const void* source, std::int64_t bytes) override {
     const DeviceScope current(stream.device.index);
-    void* landed = staging_.take(bytes);
     REFRAIN_CUDA_CHECK(
-        cudaMemcpyAsync(landed, source, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, native_of(stream)));
+        cudaMemcpyAsync(landing, source, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, native_of(stream)));
     ++stream.position;
-    return landed;
   }
 
-  void end_download(void* landed, void* target, std::int64_t bytes) override {
-    std::memcpy(target, landed, static_cast<std::size_t>(bytes));
-    staging_.give(landed);
+  void* take_staging(std::int64_t bytes) override { return staging_.take(bytes); }
+  void give_staging(void* address, runtime::StreamCore& stream, std::uint64_t position) noexcept override {
+    staging_.give(address, position == 0 ? nullptr : &stream);
   }
 
   std::unique_ptr<runtime::BackendEvent> create_event(int device, EventFlags flags) override {
@@ -87,7 +63,10 @@ class CudaBackend final : public runtime::Backend {
     pool(device).free(address, users);
   }
   runtime::PoolStats pool_stats(int device) override { return {pool(device).reserved()}; }
-  void trim(int device, std::int64_t keep_bytes) override { pool(device).trim(keep_bytes); }
+  void trim(int device, std::int64_t keep_bytes) override {
+    pool(device).trim(keep_bytes);
+    staging_.trim();
+  }
   void set_pool(int device, cudaMemPool_t native) override { pool(device).use(native); }
 
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_cuda(plan); }

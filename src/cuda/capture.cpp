@@ -143,8 +143,13 @@ std::shared_ptr<runtime::Executable> CudaCapture::end(std::span<const std::uint6
   capturing_ = false;
   REFRAIN_CUDA_CHECK(cudaStreamEndCapture(lanes_[0].stream, &graph));
   leave();
-  for (const auto& counters : resources_.counters) {
-    if (counters != nullptr) counters->finish(draw_increments[static_cast<std::size_t>(counters->device())]);
+  try {
+    for (const auto& counters : resources_.counters) {
+      if (counters != nullptr) counters->finish(draw_increments[static_cast<std::size_t>(counters->device())]);
+    }
+  } catch (...) {
+    ignore(cudaGraphDestroy(graph));
+    throw;
   }
   return std::make_shared<CudaExecutable>(graph, device_.index, std::move(resources_));
 }

@@ -1,6 +1,8 @@
 #include "cuda/counters.hpp"
 
 #include "cuda/scopes.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/upload.hpp"
 #include "kernels/cuda.hpp"
 
 #include <algorithm>
@@ -29,6 +31,8 @@ Counters::~Counters() {
     ignore(cudaFree(chunk.cells));
     ignore(cudaFree(chunk.relative));
   }
+  if (own_stream_ != nullptr) ignore(cudaStreamDestroy(own_stream_));
+  if (after_ != nullptr) ignore(cudaEventDestroy(after_));
 }
 
 void Counters::place(std::uint64_t offset, int grid, kernels::RandomArgs& args) {
@@ -48,24 +52,48 @@ void Counters::place(std::uint64_t offset, int grid, kernels::RandomArgs& args) 
 
 void Counters::finish(std::uint64_t increment) {
   increment_ = increment;
-  const DeviceScope current(device_);
-  const RelaxedScope relaxed;
   for (Chunk& chunk : chunks_) {
-    REFRAIN_CUDA_CHECK(cudaMemcpy(chunk.relative, chunk.table.data(), chunk.table.size() * sizeof(std::uint64_t),
-                                  cudaMemcpyHostToDevice));
+    upload(device_, chunk.relative, chunk.table.data(), chunk.table.size() * sizeof(std::uint64_t));
   }
 }
 
-void Counters::prepare(runtime::GeneratorPosition at, cudaStream_t stream) {
+void Counters::prepare(runtime::GeneratorPosition at, runtime::StreamCore& stream) {
   if (known_ && at == expected_) return;
+  const cudaStream_t native = native_of(stream);
+  if (stream.device.index == device_) {
+    set(at, native);
+  } else {
+    // A kernel runs on its own device: a stream there does it, between what came before on the replay's stream and the
+    // replay.
+    if (own_stream_ == nullptr) {
+      const DeviceScope current(device_);
+      REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&own_stream_, cudaStreamNonBlocking));
+      REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&after_, cudaEventDisableTiming));
+    }
+    const DeviceScope current(stream.device.index);
+    cudaEvent_t before = nullptr;
+    REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&before, cudaEventDisableTiming));
+    REFRAIN_CUDA_CHECK(cudaEventRecord(before, native));
+    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(own_stream_, before, 0));
+    ignore(cudaEventDestroy(before));
+    {
+      const DeviceScope own(device_);
+      set(at, own_stream_);
+      REFRAIN_CUDA_CHECK(cudaEventRecord(after_, own_stream_));
+    }
+    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(native, after_, 0));
+  }
+  expected_ = at;
+  known_ = true;
+}
+
+void Counters::set(runtime::GeneratorPosition at, cudaStream_t stream) {
   for (Chunk& chunk : chunks_) {
     check(kernels::launch_set_counters(as_u64(chunk.cells), as_u64(chunk.relative),
                                        static_cast<kernels::i64>(chunk.table.size()), at.seed, at.offset, increment_,
                                        stream),
           "launch_set_counters");
   }
-  expected_ = at;
-  known_ = true;
 }
 
 }  // namespace refrain::cuda

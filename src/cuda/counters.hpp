@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/plan.hpp"
+#include "runtime/stream_core.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -26,7 +27,7 @@ class Counters {
   void finish(std::uint64_t increment);
 
   /// Makes the copy stand at `at` before the next launch on `stream`, if it does not already.
-  void prepare(runtime::GeneratorPosition at, cudaStream_t stream);
+  void prepare(runtime::GeneratorPosition at, runtime::StreamCore& stream);
   void launched() noexcept { expected_.offset += increment_; }
   bool empty() const noexcept { return chunks_.empty(); }
   int device() const noexcept { return device_; }
@@ -39,11 +40,15 @@ class Counters {
     std::int64_t capacity = 0;
   };
 
+  void set(runtime::GeneratorPosition at, cudaStream_t stream);
+
   int device_;
   std::vector<Chunk> chunks_;
   std::uint64_t increment_ = 0;
   runtime::GeneratorPosition expected_;
   bool known_ = false;
+  cudaStream_t own_stream_ = nullptr;  ///< for replays on streams of other devices
+  cudaEvent_t after_ = nullptr;
 };
 
 }  // namespace refrain::cuda

@@ -26,9 +26,6 @@ Devices find_devices() {
     REFRAIN_CUDA_CHECK(cudaGetDeviceProperties(&properties, i));
     found.properties.push_back({properties.name, properties.multiProcessorCount, properties.maxThreadsPerMultiProcessor,
                                 properties.totalGlobalMem});
-    const DeviceScope current(i);
-    auto& [lowest, highest] = found.priorities.emplace_back();
-    REFRAIN_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
   }
   return found;
 }
@@ -38,6 +35,13 @@ Devices find_devices() {
 const Devices& cuda_devices() {
   static const Devices& devices = *new Devices(find_devices());
   return devices;
+}
+
+std::pair<int, int> stream_priorities(int device) {
+  const DeviceScope current(device);
+  std::pair<int, int> range;
+  REFRAIN_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&range.first, &range.second));
+  return range;
 }
 
 bool has_several_devices() noexcept {

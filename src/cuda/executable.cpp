@@ -1,6 +1,7 @@
 #include "cuda/executable.hpp"
 
 #include "cuda/stream.hpp"
+#include "cuda/upload.hpp"
 
 namespace refrain::cuda {
 
@@ -8,7 +9,12 @@ DeviceBytes::DeviceBytes(int device, std::span<const std::byte> bytes) {
   const DeviceScope current(device);
   const RelaxedScope relaxed;
   REFRAIN_CUDA_CHECK(cudaMalloc(&address_, bytes.size()));
-  REFRAIN_CUDA_CHECK(cudaMemcpy(address_, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+  try {
+    upload(device, address_, bytes.data(), bytes.size());
+  } catch (...) {
+    ignore(cudaFree(address_));
+    throw;
+  }
 }
 
 DeviceBytes::~DeviceBytes() {
@@ -43,7 +49,7 @@ CudaExecutable::~CudaExecutable() {
 void CudaExecutable::launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) {
   const cudaStream_t native = native_of(stream);
   for (const auto& counters : resources_.counters) {
-    if (counters != nullptr) counters->prepare(draws[static_cast<std::size_t>(counters->device())], native);
+    if (counters != nullptr) counters->prepare(draws[static_cast<std::size_t>(counters->device())], stream);
   }
   REFRAIN_CUDA_CHECK(cudaGraphLaunch(exec_, native));
   for (const auto& counters : resources_.counters) {

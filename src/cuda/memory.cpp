@@ -4,11 +4,14 @@
 #include "runtime/order.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <utility>
 
 namespace refrain::cuda {
 
 MemoryPool::MemoryPool(int device) : device_(device) {
+  const RelaxedScope relaxed;
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;
@@ -32,7 +35,6 @@ void* MemoryPool::allocate(runtime::StreamCore& stream, std::int64_t bytes) {
   const RelaxedWhileCapturing relaxed;
   cudaError_t status = cudaMallocFromPoolAsync(&address, size, pool_, native_of(stream));
   if (status == cudaErrorMemoryAllocation) {
-    // Blocks that are free but not yet reusable: wait for the device once, give all back, try again.
     ignore(cudaGetLastError());
     for (const cudaMemPool_t pool : {own_, pool_}) ignore(cudaMemPoolTrimTo(pool, 0));
     status = cudaMallocFromPoolAsync(&address, size, pool_, native_of(stream));
@@ -85,34 +87,81 @@ std::int64_t MemoryPool::reserved() const {
 
 void MemoryPool::trim(std::int64_t keep_bytes) {
   const RelaxedScope relaxed;
+  REFRAIN_CUDA_CHECK(cudaStreamSynchronize(free_stream_));
   REFRAIN_CUDA_CHECK(cudaMemPoolTrimTo(pool_, static_cast<std::size_t>(keep_bytes)));
 }
 
-void* Staging::take(std::int64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  for (Block& block : blocks_) {
-    if (block.in_use || block.bytes < bytes) continue;
-    block.in_use = true;
-    return block.address;
+bool Staging::Block::is_free() noexcept {
+  if (is_taken) return false;
+  if (is_pending && cudaEventQuery(done) != cudaSuccess) {
+    ignore(cudaGetLastError());
+    return false;
   }
-  constexpr std::int64_t smallest = 1 << 16;
-  bytes = std::max(bytes, smallest);
-  void* address = nullptr;
-  const RelaxedScope relaxed;
-  REFRAIN_CUDA_CHECK(cudaMallocHost(&address, static_cast<std::size_t>(bytes)));
-  blocks_.push_back({address, bytes, true});
-  return address;
+  is_pending = false;
+  return true;
 }
 
-void Staging::give(void* address) noexcept {
-  constexpr std::int64_t largest_kept = 64 << 20;
+void* Staging::take(std::int64_t bytes) {
+  constexpr std::int64_t smallest = 1 << 16;
+  constexpr std::int64_t most_kept = 256 << 20;
   const std::lock_guard lock(mutex_);
-  const auto block = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.address == address; });
-  block->in_use = false;
-  if (block->bytes <= largest_kept) return;
   const RelaxedScope relaxed;
-  ignore(cudaFreeHost(address));
-  blocks_.erase(block);
+  Block* best = nullptr;
+  for (Block& block : blocks_) {
+    if (block.bytes >= bytes && (best == nullptr || block.bytes < best->bytes) && block.is_free()) best = &block;
+  }
+  if (best == nullptr) {
+    bytes = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(bytes, smallest))));
+    if (reserved_ + bytes > most_kept) {
+      std::erase_if(blocks_, [&](Block& block) {
+        if (!block.is_free()) return false;
+        drop(block);
+        return true;
+      });
+    }
+    Block block;
+    REFRAIN_CUDA_CHECK(cudaMallocHost(&block.address, static_cast<std::size_t>(bytes)));
+    block.bytes = bytes;
+    reserved_ += bytes;
+    best = &blocks_.emplace_back(block);
+  }
+  best->is_taken = true;
+  return best->address;
+}
+
+void Staging::give(void* address, runtime::StreamCore* stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  const RelaxedScope relaxed;
+  const auto block = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.address == address; });
+  try {
+    if (stream != nullptr) {
+      const DeviceScope current(stream->device.index);
+      // An event belongs to a device: one for each use, lest the block goes to another GPU next.
+      if (block->done != nullptr) ignore(cudaEventDestroy(std::exchange(block->done, nullptr)));
+      REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&block->done, cudaEventDisableTiming));
+      REFRAIN_CUDA_CHECK(cudaEventRecord(block->done, native_of(*stream)));
+      block->is_pending = true;
+    }
+    block->is_taken = false;
+  } catch (...) {
+    // The device is lost: the block stays taken, for nobody knows what still reads it.
+  }
+}
+
+void Staging::trim() noexcept {
+  const std::lock_guard lock(mutex_);
+  const RelaxedScope relaxed;
+  std::erase_if(blocks_, [&](Block& block) {
+    if (!block.is_free()) return false;
+    drop(block);
+    return true;
+  });
+}
+
+void Staging::drop(Block& block) noexcept {
+  ignore(cudaFreeHost(block.address));
+  if (block.done != nullptr) ignore(cudaEventDestroy(block.done));
+  reserved_ -= block.bytes;
 }
 
 }  // namespace refrain::cuda

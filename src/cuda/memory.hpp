@@ -39,20 +39,30 @@ class MemoryPool {
   std::vector<Deferred> deferred_;
 };
 
-/// Page-locked host memory that downloads land in; kept for the next one. May be used from any thread.
+/// Page-locked host memory for copies; kept for the next one, up to a limit. May be used from any thread, without the
+/// order lock.
 class Staging {
  public:
   void* take(std::int64_t bytes);
-  void give(void* address) noexcept;
+  /// `stream`: the block is in use until what was issued there is done; null: it is free.
+  void give(void* address, runtime::StreamCore* stream) noexcept;
+  void trim() noexcept;
 
  private:
   struct Block {
-    void* address;
-    std::int64_t bytes;
-    bool in_use;
+    void* address = nullptr;
+    std::int64_t bytes = 0;
+    bool is_taken = false;
+    bool is_pending = false;  ///< `done` was recorded
+    cudaEvent_t done = nullptr;
+
+    bool is_free() noexcept;
   };
+  void drop(Block& block) noexcept;
+
   std::mutex mutex_;
   std::vector<Block> blocks_;
+  std::int64_t reserved_ = 0;
 };
 
 }  // namespace refrain::cuda

@@ -21,8 +21,7 @@ class NoCuda final : public Backend {
   void synchronize(StreamCore&, std::uint64_t) override { refuse(); }
   void run(StreamCore&, const Command&, void* const*) override { refuse(); }
   void wait(StreamCore&, StreamCore&, std::uint64_t) override { refuse(); }
-  void* begin_download(StreamCore&, void*, const void*, std::int64_t) override { refuse(); }
-  void end_download(void*, void*, std::int64_t) override { refuse(); }
+  void download(StreamCore&, void*, const void*, std::int64_t) override { refuse(); }
   std::unique_ptr<BackendEvent> create_event(int, EventFlags) override { refuse(); }
   void* allocate(StreamCore&, std::int64_t) override { refuse(); }
   void free(int, void*, std::int64_t, std::span<const StreamPoint>) noexcept override {}

@@ -3,6 +3,7 @@
 #include "runtime/environment.hpp"
 
 #include <array>
+#include <mutex>
 
 namespace refrain::cuda {
 
@@ -18,7 +19,31 @@ CudaStream::~CudaStream() {
   if (before_capture_ != nullptr) ignore(cudaEventDestroy(before_capture_));
 }
 
+bool CudaStream::query() {
+  const std::shared_lock lock(capture_mutex_);
+  if (before_capture_ != nullptr) return false;
+  const RelaxedScope relaxed;
+  const cudaError_t status = cudaStreamQuery(stream_);
+  if (status == cudaErrorNotReady) {
+    ignore(cudaGetLastError());
+    return false;
+  }
+  check(status, "cudaStreamQuery");
+  return true;
+}
+
+void CudaStream::synchronize() {
+  const std::shared_lock lock(capture_mutex_);
+  const RelaxedScope relaxed;
+  if (before_capture_ != nullptr) {
+    REFRAIN_CUDA_CHECK(cudaEventSynchronize(before_capture_));
+  } else {
+    REFRAIN_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  }
+}
+
 void CudaStream::begin_capture() {
+  const std::unique_lock lock(capture_mutex_);
   const DeviceScope current(device_);
   const RelaxedScope relaxed;
   REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&before_capture_, cudaEventDisableTiming));
@@ -26,6 +51,7 @@ void CudaStream::begin_capture() {
 }
 
 void CudaStream::end_capture() noexcept {
+  const std::unique_lock lock(capture_mutex_);
   const RelaxedScope relaxed;
   ignore(cudaEventDestroy(before_capture_));
   before_capture_ = nullptr;

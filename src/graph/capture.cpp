@@ -25,7 +25,11 @@ bool Capture::is_open() const noexcept { return recording_->is_open(); }
 
 bool is_capturing() noexcept {
   if (runtime::thread_recorder() != nullptr) return true;
-  return current_stream().is_capturing();
+  try {
+    return current_stream().is_capturing();
+  } catch (...) {
+    return false;  // there is no current stream, as when REFRAIN_DEVICE names no device
+  }
 }
 
 }  // namespace refrain

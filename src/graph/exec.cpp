@@ -28,6 +28,12 @@ std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, Instan
   std::vector<Diagnostic> diagnostics = planner.diagnostics();
   Draft draft{*program, std::move(planner).plan(options.optimize == Optimize::none), std::move(diagnostics)};
   exec->outside_accesses_ = boundary_accesses(*program);
+  for (const runtime::BufferRef& buffer : program->made) {
+    if (is_output(*buffer.get())) exec->outputs_.push_back(buffer.get());
+  }
+  for (const Access& access : exec->outside_accesses_) {
+    if (access.mode == AccessMode::write) exec->outputs_.push_back(access.buffer);
+  }
   if (program->live != nullptr) {
     exec->executable_ = program->live;
   } else {
@@ -75,13 +81,20 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, SourceLocation where) {
 
 void Exec::issue(StreamCore& stream, SourceLocation where) {
   runtime::ReplayMark& mark = program_->mark;
-  if (mark.touched || mark.point.slot != stream.slot || !prepared_) prepare(stream, where);
+  const bool is_new = mark.touched || mark.point.slot != stream.slot || !prepared_;
+  if (is_new) prepare(stream, where);
   for (std::size_t i = 0; i < draws_.size(); ++i) {
     draws_[i] = runtime::generator({stream.device.kind, static_cast<int>(i)});
   }
   executable_->launch(stream, draws_);
   mark.point = {stream.slot, stream.position};
   mark.replayed = true;
+  if (is_new) {
+    runtime::note_after(stream, outside_accesses_, "replay", where, &mark);
+    for (Buffer* buffer : outputs_) buffer->set_state(Buffer::State::ready);
+    mark.touched = false;
+    prepared_ = true;
+  }
   for (const auto& event : program_->events) event->note_record(stream);
   if (!draws_.empty() || program_->reseeded) advance_generators();
 }
@@ -102,15 +115,7 @@ void Exec::prepare(StreamCore& stream, SourceLocation where) {
     runtime::wait_for(stream, {outside.slot, outside.position});
     runtime::come_after(stream, outside.clock);
   }
-  runtime::order_command(stream, outside_accesses_, "replay", where, true, &mark);
-  for (const runtime::BufferRef& buffer : program_->made) {
-    if (buffer->address() != nullptr) buffer->set_state(Buffer::State::ready);
-  }
-  for (const Access& access : outside_accesses_) {
-    if (access.mode == AccessMode::write) access.buffer->set_state(Buffer::State::ready);
-  }
-  mark.touched = false;
-  prepared_ = true;
+  runtime::order_before(stream, outside_accesses_, "replay", where, true, &mark);
 }
 
 void Exec::advance_generators() {

@@ -43,6 +43,7 @@ class Exec {
   const std::shared_ptr<Program> program_;
   const InstantiateOptions options_;
   std::vector<runtime::Access> outside_accesses_;  ///< what a replay touches besides its arena, merged by buffer
+  std::vector<runtime::Buffer*> outputs_;          ///< what has values once this executable has run
   std::shared_ptr<runtime::Executable> executable_;
   std::vector<Diagnostic> diagnostics_;
   std::vector<runtime::GeneratorPosition> draws_;  ///< reused by replays

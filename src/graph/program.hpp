@@ -89,9 +89,10 @@ struct Program {
 /// What a replay touches besides temporaries, merged by buffer: outside arrays and outputs with blocks of their own.
 std::vector<runtime::Access> boundary_accesses(const Program& program);
 
-/// Whether the buffer, made in a capture, keeps a block of its own: it has one, or the user holds the array.
+/// Whether the buffer, made in a capture, keeps a block of its own: it has one, the user holds the array, or another
+/// program uses it.
 inline bool is_output(const runtime::Buffer& buffer) noexcept {
-  return buffer.handles() > 0 || buffer.address() != nullptr;
+  return buffer.handles() > 0 || buffer.address() != nullptr || buffer.is_shared();
 }
 
 }  // namespace refrain::graph

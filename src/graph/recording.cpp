@@ -219,7 +219,9 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
     }
     close(program_->str());
     for (const runtime::BufferRef& buffer : program_->made) buffer->leave_recorder();
-    for (const auto& event : program_->events) event->captured.reset();  // from now on replays record them
+    for (const auto& event : program_->events) {  // from now on replays record them
+      if (holds(*event)) event->captured.reset();
+    }
   } catch (...) {
     discard("its end failed");
     throw;

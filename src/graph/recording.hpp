@@ -56,6 +56,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void submit(runtime::StreamCore& stream, const runtime::Command& command) override {
     add_node(stream, command, nullptr, nullptr);
   }
+  void check_order(const runtime::StreamCore& stream, const runtime::Command& command) const override;
   void record_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
   void wait_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
   runtime::Buffer* allocate(runtime::StreamCore& stream, std::int64_t bytes, SourceLocation where) override;
@@ -90,12 +91,15 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   int add_lane(runtime::StreamCore& stream);
   void add_node(runtime::StreamCore& stream, const runtime::Command& command, const std::shared_ptr<Program>& child,
                 const runtime::Plan* live_child);
+  LaneClock clock_of(const runtime::StreamCore& stream) const;
   void check_buffers(const runtime::Command& command) const;
   std::vector<int> find_hazards(const runtime::StreamCore& stream, const runtime::Command& command,
                                 LaneClock& clock) const;
   void note(DiagnosticKind kind, Severity severity, std::vector<int> commands, std::string text);
   void keep(const runtime::Command& command, int node);
   void wait_outside(runtime::EventCore& event, const runtime::StreamCore& stream, SourceLocation where);
+  /// Whether the event's newest record is in this capture.
+  bool holds(const runtime::EventCore& event) const;
   void place_child(Node& node, const std::shared_ptr<Program>& child);
   void run_live(int lane, const Node& node, const runtime::Plan* child);
   void place_draw(runtime::RandomCommand& draw, Device device);
@@ -122,6 +126,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   int points_ = 0;
   int pruned_ = 0;
   std::unique_ptr<runtime::LiveCapture> live_;
+  std::shared_ptr<Program> given_up_;  ///< of a live capture that failed half-way; destroyed without the lock
 };
 
 }  // namespace refrain::graph

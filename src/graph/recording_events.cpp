@@ -28,6 +28,11 @@ class Recording::Point final : public runtime::CapturedPoint {
   const int number;
 };
 
+bool Recording::holds(const EventCore& event) const {
+  const auto point = std::dynamic_pointer_cast<Point>(event.captured);
+  return point != nullptr && point->tag == tag_;
+}
+
 void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocation where) {
   const int lane = lane_of(stream, "record_event", where);
   if (event.is_node()) {
@@ -105,11 +110,16 @@ void Recording::expect_outside_wait(const EventCore& event) {
   }
   Stream outside(origin_->device);
   const OrderLock lock(order_mutex());
+  if (!open_) return;
   program_->outside_waits.push_back(outside);
   outside_ = std::move(outside);
 }
 
 void Recording::wait_outside(EventCore& event, const StreamCore& stream, SourceLocation where) {
+  if (!outside_) {
+    throw Error(Errc::illegal_state, "wait_event", event.str(),
+                "was recorded by another thread while this one began to wait for it; order the two threads", where);
+  }
   StreamCore& outside = outside_->core();
   event.native->wait(outside);
   runtime::come_after(outside, event.clock);

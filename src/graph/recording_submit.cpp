@@ -90,18 +90,32 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
   return hazards;
 }
 
+void Recording::check_order(const StreamCore& stream, const Command& command) const {
+  check_buffers(command);
+  check_can_join(stream, command.label, command.where);
+  LaneClock clock = clock_of(stream);
+  find_hazards(stream, command, clock);
+}
+
+LaneClock Recording::clock_of(const StreamCore& stream) const {
+  const auto known = lane_numbers_.find(&stream);
+  return known == lane_numbers_.end() ? LaneClock() : lanes_[static_cast<std::size_t>(known->second)].frontier.clock;
+}
+
 void Recording::add_node(StreamCore& stream, const Command& command, const std::shared_ptr<Program>& child,
                          const runtime::Plan* live_child) {
   // Everything that may be refused comes before the stream joins.
   check_buffers(command);
   check_can_join(stream, command.label, command.where);
-  const auto known = lane_numbers_.find(&stream);
-  LaneClock clock =
-      known == lane_numbers_.end() ? LaneClock() : lanes_[static_cast<std::size_t>(known->second)].frontier.clock;
+  LaneClock clock = clock_of(stream);
   const std::vector<int> hazards = find_hazards(stream, command, clock);
   const int lane_number = lane_of(stream, command.label, command.where);
   Lane& lane = lanes_[static_cast<std::size_t>(lane_number)];
 
+  std::shared_ptr<const std::vector<std::byte>> bytes;
+  if (const auto* upload = std::get_if<runtime::UploadCommand>(&command.payload)) {
+    bytes = std::make_shared<const std::vector<std::byte>>(upload->bytes.begin(), upload->bytes.end());
+  }
   const int id = static_cast<int>(program_->nodes.size());
   std::vector<int> candidates = lane.frontier.nodes;
   candidates.insert(candidates.end(), hazards.begin(), hazards.end());
@@ -132,7 +146,7 @@ void Recording::add_node(StreamCore& stream, const Command& command, const std::
   if (child != nullptr) place_child(node, child);
   if (auto* draw = std::get_if<runtime::RandomCommand>(&node.command.payload)) place_draw(*draw, stream.device);
   if (auto* upload = std::get_if<runtime::UploadCommand>(&node.command.payload)) {
-    upload->owned = std::make_shared<const std::vector<std::byte>>(upload->bytes.begin(), upload->bytes.end());
+    upload->owned = std::move(bytes);
     upload->bytes = {};
   }
   for (const int hazard : hazards) {
@@ -148,9 +162,14 @@ void Recording::add_node(StreamCore& stream, const Command& command, const std::
   lane.frontier = {{id}, std::move(clock)};
   keep(command, id);
 
-  if (live_ != nullptr) {
+  if (live_ == nullptr) return;
+  try {
     for (const int hazard : hazards) live_->depend(lane_number, hazard);
     run_live(lane_number, node, live_child);
+  } catch (...) {
+    // CUDA's capture and this one no longer agree.
+    given_up_ = give_up(std::string("'") + command.label + "' failed in it");
+    throw;
   }
 }
 
@@ -195,6 +214,7 @@ void Recording::keep(const Command& command, int node) {
     auto [history, is_new] = histories_.try_emplace(access.buffer);
     if (is_new && access.buffer->recorder() != this) {
       program_->outside.emplace_back(access.buffer);
+      if (access.buffer->state() == Buffer::State::recorded) access.buffer->share();
       if (needs_values(command, program_->nodes[static_cast<std::size_t>(node)], *access.buffer)) {
         program_->reads.push_back(access.buffer);
       }

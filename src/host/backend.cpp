@@ -61,14 +61,12 @@ class HostBackend final : public runtime::Backend {
     });
   }
 
-  void* begin_download(runtime::StreamCore& stream, void* target, const void* source, std::int64_t bytes) override {
+  void download(runtime::StreamCore& stream, void* landing, const void* source, std::int64_t bytes) override {
     enqueue(stream, [=](HostStream&) {
-      std::memcpy(target, source, static_cast<std::size_t>(bytes));
+      std::memcpy(landing, source, static_cast<std::size_t>(bytes));
       return true;
     });
-    return target;
   }
-  void end_download(void*, void*, std::int64_t) override {}
 
   std::unique_ptr<runtime::BackendEvent> create_event(int, EventFlags flags) override {
     return std::make_unique<HostEvent>(flags);

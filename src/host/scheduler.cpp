@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -17,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 /// How long a worker without work looks for some before it sleeps: longer than the gaps of a program that issues work
 /// steadily, far below what would be noticed as load.
 constexpr auto linger = std::chrono::microseconds(50);
+/// How many tasks of a stream a worker runs before others that are ready get their turn.
+constexpr std::uint64_t turn = 256;
 /// How long a waiting thread spins before it sleeps.
 constexpr auto patience = std::chrono::microseconds(50);
 
@@ -48,13 +51,20 @@ bool HostStream::take() noexcept {
   return (state == State::queued || state == State::idle) && state_.compare_exchange_strong(state, State::running);
 }
 
-void HostStream::announce() { Scheduler::get().enqueue(shared_from_this()); }
+void HostStream::announce() noexcept {
+  try {
+    Scheduler::get().enqueue(shared_from_this());
+  } catch (...) {
+    // No memory for the list: the stream stays queued, and whoever waits for it runs it.
+  }
+}
 
 void HostStream::run(std::uint64_t limit, bool may_linger) {
   for (;;) {
     std::uint64_t done = completed_.load(std::memory_order_relaxed);
+    const std::uint64_t turn_ends = done + turn;
     while (done < issued_.load(std::memory_order_acquire)) {
-      if (done >= limit) {
+      if (done >= limit || (may_linger && done >= turn_ends && Scheduler::get().has_ready())) {
         state_.store(State::queued);
         announce();
         return;
@@ -77,6 +87,7 @@ void HostStream::run(std::uint64_t limit, bool may_linger) {
     if (issued_.load() == done) return;
     State idle = State::idle;
     if (!state_.compare_exchange_strong(idle, State::running)) return;
+    if (may_linger) scheduler.kick();  // a stream may have been left to this thread while it lingered
   }
 }
 
@@ -168,7 +179,7 @@ Scheduler& Scheduler::get() {
 void Scheduler::enqueue(std::shared_ptr<HostStream> stream) {
   std::unique_lock lock(mutex_);
   ready_.push_back(std::move(stream));
-  ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_release);
+  ready_count_.store(static_cast<int>(ready_.size()));
   if (spinning_.load() && ready_.size() == 1) return;  // the spinner takes it, or kicks if it finds work of its own
   rouse(std::move(lock));
 }
@@ -185,7 +196,14 @@ void Scheduler::rouse(std::unique_lock<std::mutex> lock) {
   workers_ += hire;
   lock.unlock();
   if (wake) wake_.notify_one();
-  if (hire) std::thread([this] { work(); }).detach();
+  if (!hire) return;
+  try {
+    std::thread([this] { work(); }).detach();
+  } catch (const std::system_error&) {
+    // No thread to be had: the workers there are, and the threads that wait, do the work.
+    lock.lock();
+    --workers_;
+  }
 }
 
 std::shared_ptr<HostStream> Scheduler::next() {

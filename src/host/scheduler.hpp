@@ -57,7 +57,7 @@ class HostStream : public std::enable_shared_from_this<HostStream> {
 
   bool take() noexcept;
   void run(std::uint64_t limit, bool may_linger);
-  void announce();
+  void announce() noexcept;
   void wake_waiters();
 
   TaskQueue queue_;
@@ -85,9 +85,10 @@ class Scheduler {
   void enqueue(std::shared_ptr<HostStream> stream);
   /// Wakes or hires a worker if streams are ready that nobody was woken for.
   void kick();
-  bool has_ready() const noexcept { return ready_count_.load(std::memory_order_acquire) > 0; }
-  bool try_spin() noexcept { return !spinning_.exchange(true, std::memory_order_acq_rel); }
-  void stop_spinning() noexcept { spinning_.store(false, std::memory_order_release); }
+  // `spinning_` and `ready_count_` are a store-load pair: who adds a stream and sees a spinner is seen by it.
+  bool has_ready() const noexcept { return ready_count_.load() > 0; }
+  bool try_spin() noexcept { return !spinning_.exchange(true); }
+  void stop_spinning() noexcept { spinning_.store(false); }
 
  private:
   Scheduler();

@@ -44,6 +44,11 @@ class AccessHistory {
     return i < inline_count ? inline_[static_cast<std::size_t>(i)] : more_[static_cast<std::size_t>(i - inline_count)];
   }
 
+  /// Makes room for the accesses of one command, so that `add` cannot fail.
+  void reserve() {
+    if (size_ + most_accesses > inline_count) more_.reserve(static_cast<std::size_t>(size_ + most_accesses));
+  }
+
   void add(const AccessRecord& record) {
     if (size_ < inline_count) {
       inline_[static_cast<std::size_t>(size_)] = record;
@@ -71,7 +76,8 @@ class AccessHistory {
   }
 
  private:
-  static constexpr int inline_count = 2;
+  static constexpr int inline_count = 4;
+  static constexpr int most_accesses = 2;  ///< records that one command can leave in one buffer: a write and a read
   std::array<AccessRecord, inline_count> inline_;
   std::vector<AccessRecord> more_;
   int size_ = 0;

@@ -100,12 +100,15 @@ class Backend {
   virtual void run(StreamCore& stream, const Command& command, void* const* addresses) = 0;
   /// Makes later work of `stream` wait for the point of another stream of this backend.
   virtual void wait(StreamCore& stream, StreamCore& other, std::uint64_t position) = 0;
-  /// Enqueues a copy to host memory. It lands where the result says, once the stream has got there: in `target`, or in
-  /// memory of the backend's own, for a copy to memory that is not page-locked would make the host wait here.
-  virtual void* begin_download(StreamCore& stream, void* target, const void* source, std::int64_t bytes) = 0;
+  /// Enqueues a copy to `landing`, what `take_staging` gave or any memory where that gives none.
+  virtual void download(StreamCore& stream, void* landing, const void* source, std::int64_t bytes) = 0;
 
-  /// After the stream got there, without the order lock: the bytes are in `target`.
-  virtual void end_download(void* landed, void* target, std::int64_t bytes) = 0;
+  // Without the order lock, since they may wait for the device.
+  /// Page-locked memory for a copy to or from the device: with other memory the host would wait for the stream. Null
+  /// where copies need none.
+  virtual void* take_staging(std::int64_t) { return nullptr; }
+  /// Back, once the stream has got to `position` (an upload) or at once (0, after a download).
+  virtual void give_staging(void*, StreamCore&, std::uint64_t /*position*/) noexcept {}
 
   virtual std::unique_ptr<BackendEvent> create_event(int device, EventFlags flags) = 0;
 

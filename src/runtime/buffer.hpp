@@ -52,6 +52,9 @@ class Buffer {
   void set_state(State state) noexcept { state_.store(state, std::memory_order_release); }
   Recorder* recorder() const noexcept { return recorder_; }
   void leave_recorder() noexcept { recorder_ = nullptr; }
+  /// Recorded, and used by another program too: keeps a block of its own whoever holds the array.
+  bool is_shared() const noexcept { return shared_; }
+  void share() noexcept { shared_ = true; }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
@@ -78,6 +81,7 @@ class Buffer {
   std::int64_t size_bytes_;
   void* address_ = nullptr;
   Recorder* recorder_ = nullptr;
+  bool shared_ = false;
   SourceLocation where_;
   AccessHistory history_;
 };

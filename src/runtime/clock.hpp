@@ -13,6 +13,7 @@ using Slot = std::uint32_t;
 struct StreamPoint {
   Slot slot = 0;
   std::uint64_t position = 0;
+  friend bool operator==(const StreamPoint&, const StreamPoint&) = default;
 };
 
 /// A vector clock: for each slot, the position up to which its work is known to come before.

@@ -49,6 +49,9 @@ struct RandomCommand {
   bool absolute = false;        ///< after a recorded `manual_seed`: the offset is the same in every replay
 };
 
+/// Up to so many bytes CUDA takes pageable memory at once, without waiting for the stream.
+inline constexpr std::int64_t small_upload = 32 * 1024;
+
 /// Bytes of the program (literals, host arrays) into access 0, `offset` bytes into the buffer.
 struct UploadCommand {
   std::span<const std::byte> bytes;                     ///< valid while submitting

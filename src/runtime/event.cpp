@@ -32,9 +32,10 @@ Snapshot snapshot(EventCore& event, const char* call, SourceLocation where) {
   return {event.native, event.point, event.clock};
 }
 
-void saw(const Snapshot& event) {
+/// The host has seen the record done, unless another has taken its place meanwhile.
+void saw(const EventCore& event, const Snapshot& seen) {
   const OrderLock lock(order_mutex());
-  runtime::host_saw(event.point, event.before);
+  if (event.point == seen.point) runtime::host_saw(seen.point, seen.before);
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ bool Event::query(SourceLocation where) const {
   const Snapshot event = snapshot(*core(), "query", where);
   if (event.native == nullptr) return true;
   if (!event.native->query()) return false;
-  saw(event);
+  saw(*core(), event);
   return true;
 }
 
@@ -64,7 +65,7 @@ void Event::synchronize(SourceLocation where) const {
   const Snapshot event = snapshot(*core(), "synchronize", where);
   if (event.native == nullptr) return;
   event.native->synchronize();
-  saw(event);
+  saw(*core(), event);
 }
 
 std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) const {

@@ -73,7 +73,16 @@ void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where) 
                     "; drop arrays or graphs, or raise set_memory_limit",
                 where);
   }
-  void* address = stream.backend().allocate(stream, bytes);
+  void* address = nullptr;
+  try {
+    address = stream.backend().allocate(stream, bytes);
+  } catch (const Error& error) {
+    if (error.code() != Errc::out_of_memory) throw;
+    throw Error(Errc::out_of_memory, "allocate", stream.device.str(),
+                std::to_string(bytes) + " bytes are not to be had beside the " + std::to_string(stats.live) +
+                    " live ones; drop arrays or graphs, or synchronize the device so that dropped ones can be reused",
+                where);
+  }
   stats.live += bytes;
   stats.peak = std::max(stats.peak, stats.live);
   ++stats.allocations;

@@ -74,32 +74,14 @@ void wait_for(StreamCore& stream, StreamPoint point) {
 
 namespace {
 
-/// Throws when the command would need an order that nobody asked for.
-void refuse_hazards(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where) {
-  for (const Access& access : accesses) {
-    AccessHistory& history = access.buffer->history();
-    for (int i = 0; i < history.size(); ++i) {
-      const AccessRecord& record = history[i];
-      if (!conflicts(record, access) || record.label == allocate_label || is_ordered(stream, record.at())) continue;
-      throw Error(Errc::illegal_state, label, stream.str(),
-                  "touches memory that " + describe(record.label, record.where) +
-                      " touches on another stream, and nothing orders the two; let this stream wait_event or "
-                      "wait_stream for that work, or use Hazards::add",
-                  where);
-    }
-  }
-}
-
 void order_access(StreamCore& stream, const Access& access, const char* label, SourceLocation where, bool report,
                   const ReplayMark* mark) {
   AccessHistory& history = access.buffer->history();
   for (int i = 0; i < history.size(); ++i) {
     AccessRecord& record = history[i];
-    if (record.mark != nullptr) {
-      if (record.mark == mark) continue;  // replays of one graph are ordered by their mark
-      record.mark->touched = true;
-    }
+    if (record.mark != nullptr && record.mark == mark) continue;  // replays of one graph are ordered by their mark
     if (!conflicts(record, access)) continue;
+    if (record.mark != nullptr) record.mark->touched = true;
     const StreamPoint point = record.at();
     if (is_ordered(stream, point)) continue;
     wait_for(stream, point);
@@ -119,7 +101,7 @@ void note_access(const StreamCore& stream, const Access& access, const char* lab
     return record.mode == AccessMode::read && record.mark == mark &&
            (mark != nullptr || record.point.slot == stream.slot);
   });
-  history.add({.point = {stream.slot, stream.position + 1},
+  history.add({.point = {stream.slot, stream.position},
                .mark = mark,
                .begin = access.begin,
                .end = access.end,
@@ -130,10 +112,30 @@ void note_access(const StreamCore& stream, const Access& access, const char* lab
 
 }  // namespace
 
-void order_command(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
-                   bool report, ReplayMark* mark) {
+void refuse_hazards(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where) {
+  for (const Access& access : accesses) {
+    AccessHistory& history = access.buffer->history();
+    for (int i = 0; i < history.size(); ++i) {
+      const AccessRecord& record = history[i];
+      if (!conflicts(record, access) || record.label == allocate_label || is_ordered(stream, record.at())) continue;
+      throw Error(Errc::illegal_state, label, stream.str(),
+                  "touches memory that " + describe(record.label, record.where) +
+                      " touches on another stream, and nothing orders the two; let this stream wait_event or "
+                      "wait_stream for that work, or use Hazards::add",
+                  where);
+    }
+  }
+}
+
+void order_before(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
+                  bool report, const ReplayMark* mark) {
   if (report && hazards() == Hazards::error) refuse_hazards(stream, accesses, label, where);
+  for (const Access& access : accesses) access.buffer->history().reserve();
   for (const Access& access : accesses) order_access(stream, access, label, where, report, mark);
+}
+
+void note_after(const StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
+                ReplayMark* mark) noexcept {
   for (const Access& access : accesses) note_access(stream, access, label, where, mark);
 }
 

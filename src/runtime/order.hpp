@@ -19,12 +19,21 @@ class StreamCore;
 std::mutex& order_mutex() noexcept;
 using OrderLock = std::unique_lock<std::mutex>;
 
-/// Orders a command about to be issued on `stream` after every earlier command that conflicts with one of its accesses
-/// (`order.md` rule 1), and notes the accesses at the stream's next position. Added orders are findings if `report`.
-/// `mark`: the command is a replay of the graph that owns the mark. With the order lock held.
+/// @throws Error(Errc::illegal_state) when a command with these accesses would need an order that nobody asked for.
+/// With
+///         the order lock held.
+void refuse_hazards(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where);
+
+/// Orders a command about to be issued on `stream` after every earlier command that conflicts with one of its
+/// accesses. Added orders are findings if `report`. `mark`: the command is a replay of the graph that owns the mark.
+/// With the order lock held.
 /// @throws Error(Errc::illegal_state) under Hazards::error, before anything changed
-void order_command(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
-                   bool report = true, ReplayMark* mark = nullptr);
+void order_before(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
+                  bool report = true, const ReplayMark* mark = nullptr);
+/// Notes the accesses of the command just issued, so that later ones are ordered after it. Cannot fail: `order_before`
+/// has made room. With the order lock held.
+void note_after(const StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
+                ReplayMark* mark = nullptr) noexcept;
 
 /// The host has seen everything up to this point done, and so what comes before it.
 void host_saw(StreamPoint point, const Clock& before);

@@ -18,12 +18,6 @@ ThreadRecorder no_recorder{nullptr};
 /// find one without further ado.
 thread_local ThreadRecorder* current_slot = &no_recorder;
 
-struct SlotOwner {
-  std::shared_ptr<ThreadRecorder> slot = std::make_shared<ThreadRecorder>(nullptr);
-  SlotOwner() { current_slot = slot.get(); }
-  ~SlotOwner() { current_slot = &no_recorder; }
-};
-
 struct Open {
   const Recorder* recorder;
   std::thread::id thread;
@@ -38,8 +32,21 @@ std::vector<Open>& open_recorders() {
 }  // namespace
 
 std::shared_ptr<ThreadRecorder> thread_recorder_slot() {
-  static thread_local const SlotOwner owner;
-  return owner.slot;
+  using Slot = std::shared_ptr<ThreadRecorder>;
+  struct Owner {
+    Slot*& slot;
+    ~Owner() {
+      delete std::exchange(slot, nullptr);
+      current_slot = &no_recorder;
+    }
+  };
+  static thread_local Slot* slot = nullptr;
+  if (slot == nullptr) {  // the first capture of the thread, or one after its thread_locals are gone
+    slot = new Slot(std::make_shared<ThreadRecorder>(nullptr));
+    static thread_local const Owner owner{slot};
+  }
+  current_slot = slot->get();
+  return *slot;
 }
 
 Recorder* thread_recorder() noexcept { return current_slot->load(std::memory_order_acquire); }

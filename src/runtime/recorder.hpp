@@ -35,6 +35,8 @@ class Recorder {
 
   virtual bool thread_scoped() const noexcept = 0;
   virtual void submit(StreamCore& stream, const Command& command) = 0;
+  /// Throws what `submit` would throw for the command's order, doing nothing.
+  virtual void check_order(const StreamCore& stream, const Command& command) const = 0;
   virtual void record_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;
   virtual void wait_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;
   /// Memory of an array made in the capture.

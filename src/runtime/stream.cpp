@@ -25,8 +25,9 @@ namespace {
 /// A stream that a capture records has nothing to wait for. Another one may be asked even where this thread captures.
 /// With the order lock held.
 void refuse_while_member(const StreamCore& stream, const char* call, SourceLocation where) {
-  const Recorder* recorder = recorder_of(stream);
-  if (recorder != nullptr && recorder->is_member(stream)) recorder->refuse(call, stream.str(), where);
+  for (const Recorder* recorder : {runtime::thread_recorder(), stream.recorder.load()}) {
+    if (recorder != nullptr && recorder->is_member(stream)) recorder->refuse(call, stream.str(), where);
+  }
 }
 
 /// Asks or waits, by `until_done(position)`, for what is issued on the stream so far. Where the answer is yes, the host
@@ -34,9 +35,8 @@ void refuse_while_member(const StreamCore& stream, const char* call, SourceLocat
 template <class UntilDone>
 bool see(StreamCore& stream, OrderLock& lock, UntilDone until_done) {
   const runtime::StreamPoint point{stream.slot, stream.position};
-  // The clock is copied only when there is news in it, into memory that is kept: a program that replays and waits
-  // allocates nothing.
-  static thread_local runtime::Clock before;
+  // The clock is copied only when there is news in it.
+  runtime::Clock& before = runtime::thread_state().clock;
   const bool is_news = stream.clock_is_news;
   if (is_news) before = stream.clock;
   stream.clock_is_news = false;

@@ -6,6 +6,7 @@
 #include "runtime/stream_core.hpp"
 
 #include <refrain/error.hpp>
+#include <refrain/memory.hpp>
 
 #include <array>
 #include <vector>
@@ -33,7 +34,7 @@ void run_now(StreamCore& stream, const Command& command) {
                 "uses an array of a capture that ended meanwhile; end a capture when no thread issues to it",
                 command.where);
   }
-  order_command(stream, command.accesses, command.label, command.where);
+  order_before(stream, command.accesses, command.label, command.where);
   std::array<void*, 8> few;
   std::vector<void*> many;
   void** addresses = few.data();
@@ -43,6 +44,7 @@ void run_now(StreamCore& stream, const Command& command) {
   }
   for (std::size_t i = 0; i < command.accesses.size(); ++i) addresses[i] = command.accesses[i].buffer->address();
   stream.backend().run(stream, command, addresses);
+  note_after(stream, command.accesses, command.label, command.where);
 }
 
 }  // namespace
@@ -57,6 +59,16 @@ void submit(StreamCore& stream, const Command& command) {
     run_now(stream, command);
   }
   log_findings();
+}
+
+void check_order(StreamCore& stream, const Command& command) {
+  if (hazards() != Hazards::error && recorder_of(stream) == nullptr) return;
+  const OrderLock lock(order_mutex());
+  if (const Recorder* recorder = recorder_of(stream)) {
+    recorder->check_order(stream, command);
+  } else if (hazards() == Hazards::error) {
+    refuse_hazards(stream, command.accesses, command.label, command.where);
+  }
 }
 
 void submit_draw(StreamCore& stream, Command& command) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/clock.hpp"
+
 #include <refrain/device.hpp>
 #include <refrain/stream.hpp>
 
@@ -13,6 +15,9 @@ class ThreadState {
  public:
   Device device();
   void set_device(Device device) noexcept { device_ = device; }
+
+  /// Memory for a copy of a clock, kept between uses: a program that replays and waits allocates nothing.
+  Clock clock;
 
   const Stream& stream(Device device);
   void set_stream(const Stream& stream);
