@@ -12,6 +12,21 @@ using runtime::Access;
 using runtime::Buffer;
 using runtime::PlanStep;
 
+std::optional<runtime::Command> moved_draw(const runtime::Command& command, const std::vector<std::uint64_t>& offsets,
+                                           const std::optional<std::uint64_t>& seed) {
+  const auto* draw = std::get_if<runtime::RandomCommand>(&command.payload);
+  if (draw == nullptr || draw->absolute) return std::nullopt;
+  const auto ordinal = static_cast<std::size_t>(command.device.index);
+  const std::uint64_t offset = ordinal < offsets.size() ? offsets[ordinal] : 0;
+  if (offset == 0 && !seed) return std::nullopt;
+  runtime::Command moved = command;
+  auto& random = std::get<runtime::RandomCommand>(moved.payload);
+  random.args.offset += offset;
+  random.args.seed = seed.value_or(0);
+  random.absolute = seed.has_value();
+  return moved;
+}
+
 Planner::Planner(const std::shared_ptr<Program>& program) : memory_(std::make_shared<Memory>()) {
   memory_->program = program;
   memory_->arena = std::make_shared<Arena>(program);
@@ -147,18 +162,8 @@ void Planner::write_command(const Node& node, const Occurrence& occurrence, cons
                             int lane) {
   runtime::PlannedCommand planned;
   planned.command = &node.command;
-  const auto* draw = std::get_if<runtime::RandomCommand>(&node.command.payload);
-  if (draw != nullptr && !draw->absolute) {
-    const auto ordinal = static_cast<std::size_t>(node.command.device.index);
-    const std::uint64_t offset = ordinal < place.offsets.size() ? place.offsets[ordinal] : 0;
-    if (offset != 0 || place.seed) {
-      runtime::Command& moved = memory_->moved.emplace_back(node.command);
-      auto& random = std::get<runtime::RandomCommand>(moved.payload);
-      random.args.offset += offset;
-      random.args.seed = place.seed.value_or(0);
-      random.absolute = place.seed.has_value();
-      planned.command = &moved;
-    }
+  if (auto moved = moved_draw(node.command, place.offsets, place.seed)) {
+    planned.command = &memory_->moved.emplace_back(std::move(*moved));
   }
   for (const Access& access : node.accesses) planned.addresses.push_back(occurrence.addresses.at(access.buffer));
   planned.dependencies = std::move(before);

@@ -15,6 +15,11 @@
 
 namespace refrain::graph {
 
+/// A draw of a graph in a graph: it starts `offsets` (by ordinal) later than recorded or, with a seed, counts from that
+/// in every replay. Nothing for commands that stay as they are.
+std::optional<runtime::Command> moved_draw(const runtime::Command& command, const std::vector<std::uint64_t>& offsets,
+                                           const std::optional<std::uint64_t>& seed);
+
 /// Writes a program out as a plan: gives every array an address and puts the commands of graphs inside it in their
 /// place, each occurrence with memory and random offsets of its own.
 class Planner {

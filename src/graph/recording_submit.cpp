@@ -1,3 +1,4 @@
+#include "graph/planner.hpp"
 #include "graph/recording.hpp"
 #include "runtime/generator.hpp"
 #include "runtime/order.hpp"
@@ -6,6 +7,7 @@
 #include <refrain/memory.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 
 namespace refrain::graph {
@@ -177,7 +179,14 @@ void Recording::run_live(int lane, const Node& node, const runtime::Plan* child)
   if (child != nullptr) {
     // One after another on the lane: a valid order, if not the child's own branches.
     program_->kept.push_back(child->keep_alive);
-    live_->run(lane, child->commands);
+    std::vector<runtime::PlannedCommand> commands = child->commands;
+    std::deque<Command> moved;
+    for (runtime::PlannedCommand& planned : commands) {
+      if (auto draw = moved_draw(*planned.command, node.child_offsets, node.child_seed)) {
+        planned.command = &moved.emplace_back(std::move(*draw));
+      }
+    }
+    live_->run(lane, commands);
     return;
   }
   runtime::PlannedCommand planned;
