@@ -1,7 +1,7 @@
 #include "kernels/elementwise.hpp"
 
-#include "kernels/cuda.hpp"
-#include "kernels/launch.hpp"
+#include "kernels/cuda.cuh"
+#include "kernels/launch.cuh"
 
 namespace refrain::kernels {
 namespace {

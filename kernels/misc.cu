@@ -1,5 +1,5 @@
-#include "kernels/cuda.hpp"
-#include "kernels/launch.hpp"
+#include "kernels/cuda.cuh"
+#include "kernels/launch.cuh"
 
 namespace refrain::kernels {
 namespace {

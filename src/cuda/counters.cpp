@@ -3,7 +3,7 @@
 #include "cuda/scopes.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/upload.hpp"
-#include "kernels/cuda.hpp"
+#include "kernels/cuda.cuh"
 
 #include <algorithm>
 

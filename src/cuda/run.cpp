@@ -2,7 +2,7 @@
 
 #include "cuda/device.hpp"
 #include "cuda/scopes.hpp"
-#include "kernels/cuda.hpp"
+#include "kernels/cuda.cuh"
 #include "runtime/backend.hpp"
 
 namespace refrain::cuda {
