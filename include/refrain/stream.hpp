@@ -41,6 +41,13 @@ class Stream {
   Event record_event(SourceLocation where = SourceLocation::current()) const;
   void record_event(Event& event, SourceLocation where = SourceLocation::current()) const;
 
+  /// Calls `fn` on the host, in stream order: after what was issued before, before what is issued later. In a capture
+  /// it is a command, called once by each replay; the graph keeps it. What it throws is thrown once by the next
+  /// synchronisation of the device; later work runs all the same. In it, calls that reach a device throw
+  /// Errc::not_permitted; dropping arrays and other handles is fine.
+  /// @throws Error(Errc::invalid_value) when fn is empty
+  void launch_host_func(std::function<void()> fn, SourceLocation where = SourceLocation::current()) const;
+
   /// True when all issued work is done. Never blocks.
   /// @throws Error(Errc::capture_unsupported) while capturing, leaving the capture intact
   bool query(SourceLocation where = SourceLocation::current()) const;

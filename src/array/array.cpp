@@ -2,6 +2,7 @@
 
 #include "array/make.hpp"
 #include "runtime/array_access.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
@@ -96,6 +97,7 @@ class Landing {
 /// Copies elements [first, first + count) to host memory, after the last writer of any stream.
 void download(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
               SourceLocation where) {
+  runtime::refuse_in_host_function(call, where);
   require_values(array, call, where);
   const std::int64_t item = size_of(array.dtype());
   if (count == 0) return;
@@ -115,6 +117,8 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   landing.finish();
   lock.lock();
   runtime::host_saw(done, before);
+  lock.unlock();
+  runtime::throw_host_failure(buffer.device());
 }
 
 template <class T>

@@ -22,11 +22,25 @@ DeviceBytes::~DeviceBytes() {
   ignore(cudaFree(address_));
 }
 
+void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> function) {
+  using Holder = std::shared_ptr<const runtime::HostFunction>;
+  auto holder = std::make_unique<Holder>(std::move(function));
+  const cudaHostFn_t destroy = [](void* held) {
+    const std::unique_ptr<Holder> last(static_cast<Holder*>(held));
+    runtime::retire(std::move(*last));  // the user's destructors may not run in CUDA's thread
+  };
+  cudaUserObject_t object = nullptr;
+  REFRAIN_CUDA_CHECK(cudaUserObjectCreate(&object, holder.get(), destroy, 1, cudaUserObjectNoDestructorSync));
+  (void)holder.release();
+  REFRAIN_CUDA_CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+}
+
 CudaExecutable::CudaExecutable(cudaGraph_t graph, int device, GraphResources resources)
     : graph_(graph), resources_(std::move(resources)) {
   const DeviceScope current(device);
   const RelaxedScope relaxed;
   try {
+    for (const auto& function : resources_.functions) retain(graph_, function);
     REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_, cudaGraphInstantiateFlagUseNodePriority));
     cudaStream_t stream = nullptr;
     REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

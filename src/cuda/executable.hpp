@@ -2,6 +2,7 @@
 
 #include "cuda/counters.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/host_function.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -27,8 +28,12 @@ class DeviceBytes {
 struct GraphResources {
   std::vector<std::unique_ptr<Counters>> counters;  ///< by ordinal; null where nothing is drawn
   std::vector<std::unique_ptr<DeviceBytes>> literals;
+  std::vector<std::shared_ptr<const runtime::HostFunction>> functions;  ///< held by the CUDA graph too, see `retain`
   std::shared_ptr<const void> keep_alive;
 };
+
+/// Lets the CUDA graph, its executables and their runs in flight hold the function.
+void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> function);
 
 /// An instantiated, uploaded CUDA graph.
 class CudaExecutable final : public runtime::Executable {

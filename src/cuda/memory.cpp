@@ -1,6 +1,7 @@
 #include "cuda/memory.hpp"
 
 #include "cuda/stream.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ MemoryPool::MemoryPool(int device) : device_(device) {
 }
 
 void* MemoryPool::allocate(runtime::StreamCore& stream, std::int64_t bytes) {
+  if (!deferred_.empty()) free_deferred();
   void* address = nullptr;
   const auto size = static_cast<std::size_t>(bytes);
   const DeviceScope current(device_);
@@ -52,7 +54,8 @@ void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users
       runtime::StreamCore& core = runtime::stream_at(point.slot);
       return core.has_native() && core.device.kind == DeviceKind::cuda && stream_of(core).before_capture() != nullptr;
     };
-    if (std::any_of(users.begin(), users.end(), is_capturing)) {
+    // CUDA allows no call of its own in a host function.
+    if (runtime::in_host_function() || std::any_of(users.begin(), users.end(), is_capturing)) {
       deferred_.push_back({address, {users.begin(), users.end()}});
       return;
     }

@@ -19,7 +19,7 @@ class MemoryPool {
 
   void* allocate(runtime::StreamCore& stream, std::int64_t bytes);
   void free(void* address, std::span<const runtime::StreamPoint> users) noexcept;
-  /// Frees what had to wait for the end of a live capture.
+  /// Frees what had to wait for the end of a live capture or of a host function.
   void free_deferred() noexcept;
   std::int64_t reserved() const;
   void trim(std::int64_t keep_bytes);

@@ -4,6 +4,10 @@
 #include "cuda/scopes.hpp"
 #include "kernels/cuda.cuh"
 #include "runtime/backend.hpp"
+#include "runtime/host_function.hpp"
+
+#include <memory>
+#include <utility>
 
 namespace refrain::cuda {
 
@@ -50,6 +54,25 @@ struct Runner {
     resources->literals.push_back(std::make_unique<DeviceBytes>(device, *command.owned));
     REFRAIN_CUDA_CHECK(cudaMemcpyAsync(addresses[0], resources->literals.back()->address(), command.owned->size(),
                                        cudaMemcpyDeviceToDevice, stream));
+  }
+
+  void operator()(const runtime::HostFunctionCommand& command) const {
+    if (resources != nullptr) {
+      resources->functions.push_back(command.function);
+      const cudaHostFn_t call = [](void* function) { (*static_cast<const runtime::HostFunction*>(function))(); };
+      REFRAIN_CUDA_CHECK(cudaLaunchHostFunc(stream, call, const_cast<runtime::HostFunction*>(command.function.get())));
+      return;
+    }
+    using Holder = std::shared_ptr<const runtime::HostFunction>;
+    auto holder = std::make_unique<Holder>(command.function);
+    const cudaHostFn_t call = [](void* held) {
+      const std::unique_ptr<Holder> function(static_cast<Holder*>(held));
+      (**function)();
+      // The user's destructors may reach the device, which CUDA forbids in its own threads.
+      runtime::retire(std::move(*function));
+    };
+    REFRAIN_CUDA_CHECK(cudaLaunchHostFunc(stream, call, holder.get()));
+    (void)holder.release();
   }
 
   void operator()(const runtime::EventRecordCommand& command) const {

@@ -4,6 +4,7 @@
 #include "graph/exec.hpp"
 #include "graph/program.hpp"
 #include "runtime/array_access.hpp"
+#include "runtime/host_function.hpp"
 
 #include <refrain/error.hpp>
 
@@ -72,6 +73,7 @@ std::vector<Diagnostic> Graph::diagnostics() const { return program_of(program_,
 std::string Graph::to_dot() const { return graph::to_dot(program_of(program_, "to_dot")); }
 
 GraphExec Graph::instantiate(InstantiateOptions options, SourceLocation where) const {
+  runtime::refuse_in_host_function("instantiate", where);
   program_of(program_, "instantiate", where);
   return GraphExec(graph::Exec::make(program_, options));
 }

@@ -2,6 +2,7 @@
 
 #include "runtime/event_core.hpp"
 #include "runtime/findings.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
 #include <refrain/error.hpp>
@@ -17,6 +18,7 @@ using runtime::StreamCore;
 
 std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, CaptureOptions options,
                                             SourceLocation where) {
+  runtime::refuse_in_host_function("capture", where);
   StreamCore& core = origin.core();
   if (scope == Scope::stream && origin == default_stream(core.device)) {
     throw Error(

@@ -1,6 +1,8 @@
 #include "host/bound_command.hpp"
 
+#include "host/scheduler.hpp"
 #include "kernels/host.hpp"
+#include "runtime/host_function.hpp"
 
 #include <cstring>
 
@@ -22,6 +24,13 @@ struct Binder {
   // Events of graphs are the executable's: a wait is done before the replay, a record knows the replay it is part of.
   BoundCommand::Run operator()(runtime::EventWaitCommand&) const { return nothing(); }
   BoundCommand::Run operator()(runtime::EventRecordCommand&) const { return nothing(); }
+
+  BoundCommand::Run operator()(runtime::HostFunctionCommand&) const {
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
+      const UserCode scope;
+      (*std::get<runtime::HostFunctionCommand>(bound.payload_).function)();
+    };
+  }
 
   BoundCommand::Run operator()(runtime::ElementwiseCommand& command) const {
     command.args.out = addresses[command.out_access];

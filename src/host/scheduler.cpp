@@ -23,6 +23,8 @@ constexpr std::uint64_t turn = 256;
 /// How long a waiting thread spins before it sleeps.
 constexpr auto patience = std::chrono::microseconds(50);
 
+thread_local bool is_worker = false;
+
 void pause() noexcept {
 #if defined(__x86_64__)
   _mm_pause();
@@ -206,6 +208,19 @@ void Scheduler::rouse(std::unique_lock<std::mutex> lock) {
   }
 }
 
+bool Scheduler::lend_worker() {
+  if (!is_worker) return false;
+  std::unique_lock lock(mutex_);
+  --workers_;
+  if (!ready_.empty()) rouse(std::move(lock));
+  return true;
+}
+
+void Scheduler::return_worker() {
+  const std::lock_guard lock(mutex_);
+  ++workers_;  // above the limit for a while, if another was hired: that one will sleep
+}
+
 std::shared_ptr<HostStream> Scheduler::next() {
   const std::lock_guard lock(mutex_);
   if (ready_.empty()) return nullptr;
@@ -216,6 +231,7 @@ std::shared_ptr<HostStream> Scheduler::next() {
 }
 
 void Scheduler::work() {
+  is_worker = true;
   for (;;) {
     if (auto stream = next()) {
       kick();

@@ -86,6 +86,9 @@ class Scheduler {
   /// Wakes or hires a worker if streams are ready that nobody was woken for.
   void kick();
   // `spinning_` and `ready_count_` are a store-load pair: who adds a stream and sees a spinner is seen by it.
+  /// Counts the calling thread out of the workers if it is one, and lets another take up what is ready.
+  bool lend_worker();
+  void return_worker();
   bool has_ready() const noexcept { return ready_count_.load() > 0; }
   bool try_spin() noexcept { return !spinning_.exchange(true); }
   void stop_spinning() noexcept { spinning_.store(false); }
@@ -104,6 +107,20 @@ class Scheduler {
   int parked_ = 0;
   int workers_ = 0;
   int most_workers_;
+};
+
+/// While a worker runs the user's code, which may block for as long as it likes, another may take its place.
+class UserCode {
+ public:
+  UserCode() : counted_(Scheduler::get().lend_worker()) {}
+  ~UserCode() {
+    if (counted_) Scheduler::get().return_worker();
+  }
+  UserCode(const UserCode&) = delete;
+  UserCode& operator=(const UserCode&) = delete;
+
+ private:
+  bool counted_;
 };
 
 }  // namespace refrain::host

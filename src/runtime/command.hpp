@@ -18,6 +18,7 @@ namespace refrain::runtime {
 
 class BackendEvent;
 class Buffer;
+class HostFunction;
 
 enum class AccessMode : std::uint8_t { read, write };
 
@@ -68,8 +69,13 @@ struct EventWaitCommand {
   std::shared_ptr<BackendEvent> native;
 };
 
-using Payload =
-    std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, EventRecordCommand, EventWaitCommand>;
+/// A callable of the user's. Its effects are not declared: it keeps its place among all commands.
+struct HostFunctionCommand {
+  std::shared_ptr<const HostFunction> function;
+};
+
+using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, EventRecordCommand,
+                             EventWaitCommand, HostFunctionCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {

@@ -1,6 +1,7 @@
 #include <refrain/event.hpp>
 
 #include "runtime/event_core.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
@@ -54,6 +55,7 @@ void Event::record(const Stream& stream, SourceLocation where) { stream.record_e
 void Event::wait(const Stream& stream, SourceLocation where) const { stream.wait_event(*this, where); }
 
 bool Event::query(SourceLocation where) const {
+  runtime::refuse_in_host_function("query", where);
   const Snapshot event = snapshot(*core(), "query", where);
   if (event.native == nullptr) return true;
   if (!event.native->query()) return false;
@@ -62,10 +64,12 @@ bool Event::query(SourceLocation where) const {
 }
 
 void Event::synchronize(SourceLocation where) const {
+  runtime::refuse_in_host_function("synchronize", where);
   const Snapshot event = snapshot(*core(), "synchronize", where);
   if (event.native == nullptr) return;
   event.native->synchronize();
   saw(*core(), event);
+  if (const auto of = device()) runtime::throw_host_failure(*of);
 }
 
 std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) const {

@@ -2,8 +2,10 @@
 
 #include "runtime/environment.hpp"
 #include "runtime/event_core.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
+#include "runtime/submit.hpp"
 #include "runtime/thread_state.hpp"
 
 #include <refrain/error.hpp>
@@ -78,6 +80,7 @@ StreamCore& Stream::core() const {
 }
 
 void Stream::wait_event(const Event& event, SourceLocation where) const {
+  runtime::refuse_in_host_function("wait_event", where);
   StreamCore& stream = core();
   runtime::EventCore& awaited = *event.core();
   if (Recorder* recorder = runtime::thread_recorder()) recorder->expect_outside_wait(awaited);
@@ -103,6 +106,7 @@ Event Stream::record_event(SourceLocation where) const {
 }
 
 void Stream::record_event(Event& event, SourceLocation where) const {
+  runtime::refuse_in_host_function("record_event", where);
   StreamCore& stream = core();
   runtime::EventCore& target = *event.core();
   const OrderLock lock(order_mutex());
@@ -115,6 +119,7 @@ void Stream::record_event(Event& event, SourceLocation where) const {
 }
 
 bool Stream::query(SourceLocation where) const {
+  runtime::refuse_in_host_function("query", where);
   StreamCore& stream = core();
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "query", where);
@@ -122,6 +127,7 @@ bool Stream::query(SourceLocation where) const {
 }
 
 void Stream::synchronize(SourceLocation where) const {
+  runtime::refuse_in_host_function("synchronize", where);
   StreamCore& stream = core();
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "synchronize", where);
@@ -129,6 +135,20 @@ void Stream::synchronize(SourceLocation where) const {
     stream.backend().synchronize(stream, position);
     return true;
   });
+  lock.unlock();
+  runtime::destroy_retired();
+  runtime::throw_host_failure(stream.device);
+}
+
+void Stream::launch_host_func(std::function<void()> fn, SourceLocation where) const {
+  StreamCore& stream = core();
+  if (!fn) {
+    throw Error(Errc::invalid_value, "launch_host_func", stream.str(),
+                "the function is empty; give one that can be called", where);
+  }
+  auto function = std::make_shared<const runtime::HostFunction>(std::move(fn), stream.device);
+  runtime::submit(stream,
+                  {stream.device, runtime::HostFunctionCommand{std::move(function)}, {}, "launch_host_func", where});
 }
 
 Device Stream::device() const { return core().device; }
@@ -175,12 +195,15 @@ Stream default_stream(Device device) {
 void synchronize(SourceLocation where) { synchronize(current_device(), where); }
 
 void synchronize(Device device, SourceLocation where) {
+  runtime::refuse_in_host_function("synchronize", where);
   runtime::require_device(device, "synchronize", where);
   if (runtime::captures_here(device)) {
     throw Error(Errc::capture_unsupported, "synchronize", device.str(),
                 "this thread has an open capture on the device; synchronise after the capture", where);
   }
   for (const auto& stream : runtime::streams_of(device)) runtime::synchronize_with(*stream);
+  runtime::destroy_retired();
+  runtime::throw_host_failure(device);
 }
 
 StreamGuard::StreamGuard(const Stream& stream) : device_(stream.device()), previous_(current_stream(stream.device())) {

@@ -1,6 +1,7 @@
 #include "runtime/stream_core.hpp"
 
 #include "runtime/environment.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
 #include <refrain/error.hpp>
@@ -95,6 +96,7 @@ std::shared_ptr<StreamCore> make_core(Device device, int priority) {
 
 std::shared_ptr<StreamCore> create_stream_core(Device device, int priority) {
   require_device(device, "Stream");
+  refuse_in_host_function("Stream", {});
   service_stream(device);  // is there before it is needed under the lock
   return make_core(device, priority);
 }

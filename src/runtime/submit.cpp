@@ -2,6 +2,7 @@
 
 #include "runtime/buffer.hpp"
 #include "runtime/findings.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
@@ -21,6 +22,7 @@ const char* kind_name(const Payload& payload) noexcept {
     const char* operator()(const UploadCommand&) const noexcept { return "upload"; }
     const char* operator()(const EventRecordCommand&) const noexcept { return "event_record"; }
     const char* operator()(const EventWaitCommand&) const noexcept { return "event_wait"; }
+    const char* operator()(const HostFunctionCommand&) const noexcept { return "host_function"; }
   };
   return std::visit(Name{}, payload);
 }
@@ -50,6 +52,8 @@ void run_now(StreamCore& stream, const Command& command) {
 }  // namespace
 
 void submit(StreamCore& stream, const Command& command) {
+  refuse_in_host_function(command.label, command.where);
+  destroy_retired();
   {
     const OrderLock lock(order_mutex());
     if (Recorder* recorder = recorder_of(stream)) {
@@ -72,6 +76,7 @@ void check_order(StreamCore& stream, const Command& command) {
 }
 
 void submit_draw(StreamCore& stream, Command& command) {
+  refuse_in_host_function(command.label, command.where);
   auto& random = std::get<RandomCommand>(command.payload);
   {
     const OrderLock lock(order_mutex());

@@ -1,0 +1,88 @@
+#include "runtime/host_function.hpp"
+
+#include <refrain/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace refrain::runtime {
+
+namespace {
+
+thread_local bool is_inside = false;
+
+/// Failures not thrown yet, and functions to be destroyed.
+struct Pending {
+  std::mutex mutex;
+  std::vector<std::pair<Device, std::exception_ptr>> failures;
+  std::vector<std::shared_ptr<const HostFunction>> retired;
+  // Looked at without the mutex: there is nothing, nearly always.
+  std::atomic<bool> has_failures{false};
+  std::atomic<bool> has_retired{false};
+};
+
+Pending& pending() {
+  static Pending& all = *new Pending;
+  return all;
+}
+
+}  // namespace
+
+void HostFunction::operator()() const noexcept {
+  const bool outer = std::exchange(is_inside, true);
+  try {
+    fn_();
+  } catch (...) {
+    const std::lock_guard lock(pending().mutex);
+    pending().failures.emplace_back(device_, std::current_exception());
+    pending().has_failures.store(true, std::memory_order_release);
+  }
+  is_inside = outer;
+}
+
+bool in_host_function() noexcept { return is_inside; }
+
+void refuse_in_host_function(const char* call, SourceLocation where) {
+  if (!is_inside) return;
+  throw Error(
+      Errc::not_permitted, call, "a host function",
+      "runs in a stream's order and cannot reach a device, whose work may wait for it; do that outside, and let "
+      "the stream order the two",
+      where);
+}
+
+void throw_host_failure(Device device) {
+  if (!pending().has_failures.load(std::memory_order_acquire)) return;
+  std::exception_ptr failure;
+  {
+    const std::lock_guard lock(pending().mutex);
+    auto& failures = pending().failures;
+    const auto oldest =
+        std::find_if(failures.begin(), failures.end(), [&](const auto& each) { return each.first == device; });
+    if (oldest == failures.end()) return;
+    failure = std::move(oldest->second);
+    failures.erase(oldest);
+    pending().has_failures.store(!failures.empty(), std::memory_order_release);
+  }
+  std::rethrow_exception(failure);
+}
+
+void retire(std::shared_ptr<const HostFunction> function) {
+  const std::lock_guard lock(pending().mutex);
+  pending().retired.push_back(std::move(function));
+  pending().has_retired.store(true, std::memory_order_release);
+}
+
+void destroy_retired() {
+  if (!pending().has_retired.load(std::memory_order_acquire) || is_inside) return;
+  std::vector<std::shared_ptr<const HostFunction>> retired;  // destroyed after the lock is given back
+  const std::lock_guard lock(pending().mutex);
+  retired.swap(pending().retired);
+  pending().has_retired.store(false, std::memory_order_release);
+}
+
+}  // namespace refrain::runtime
