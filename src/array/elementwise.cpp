@@ -2,6 +2,7 @@
 
 #include "array/make.hpp"
 #include "kernels/elementwise.hpp"
+#include "runtime/array_access.hpp"
 #include "runtime/submit.hpp"
 
 #include <algorithm>
@@ -104,40 +105,46 @@ void merge_axes(ElementwiseArgs& args) {
 /// broadcast to out's.
 void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op, const Array& out,
                std::initializer_list<const Operand*> operands, DType in, SourceLocation where) {
-  if (out.size() == 0) return;
-  runtime::ElementwiseCommand command;
-  ElementwiseArgs& args = command.args = {};
+  const Shape& shape = ArrayAccess::shape(out);
+  if (shape.size() == 0) return;
+  std::array<runtime::Access, 3> accesses;
+  runtime::Command command{stream.device, runtime::ElementwiseCommand{}, {}, label, where};
+  auto& elementwise = *std::get_if<runtime::ElementwiseCommand>(&command.payload);
+  ElementwiseArgs& args = elementwise.args;
   args.op = op;
   args.in_type = kernel_type(in);
-  args.out_type = kernel_type(out.dtype());
+  args.out_type = kernel_type(ArrayAccess::dtype(out));
   args.input_count = static_cast<int>(operands.size());
-  args.ndim = out.ndim();
-  args.size = out.size();
-  args.contiguous = true;
-  std::copy(out.shape().begin(), out.shape().end(), args.extents);
-
-  std::array<runtime::Access, 3> accesses;
+  args.size = shape.size();
+  args.contiguous = std::all_of(operands.begin(), operands.end(), [&](const Operand* operand) {
+    return operand->array() == nullptr || ArrayAccess::shape(*operand->array()) == shape;
+  });
   accesses[0] = whole(out, AccessMode::write);
   std::size_t count = 1;
   std::size_t input = 0;
   for (const Operand* operand : operands) {
     if (const Array* array = operand->array()) {
-      args.contiguous = args.contiguous && array->shape() == out.shape();
-      strides_as(array->shape(), out.shape(), args.inputs[input].strides);
-      command.in_access[input] = static_cast<int>(count);
+      if (!args.contiguous) strides_as(ArrayAccess::shape(*array), shape, args.inputs[input].strides);
+      elementwise.in_access[input] = static_cast<int>(count);
       accesses[count++] = whole(*array, AccessMode::read);
     } else {
       args.inputs[input].scalar = scalar_value(operand->scalar(), in, label, operand->where());
     }
     ++input;
   }
-  if (!args.contiguous) merge_axes(args);
-  runtime::submit(stream, {stream.device, command, std::span(accesses.data(), count), label, where});
+  if (!args.contiguous) {
+    args.ndim = shape.ndim();
+    std::copy(shape.begin(), shape.end(), args.extents);
+    merge_axes(args);
+  }
+  command.accesses = std::span(accesses.data(), count);
+  runtime::submit(stream, command);
 }
 
 /// Refuses the op for an order that is missing, before anything is made. `target`: what it writes in place.
 void check_order(runtime::StreamCore& stream, const char* label, std::initializer_list<const Operand*> operands,
                  const Array* target, SourceLocation where) {
+  if (!runtime::may_refuse_order(stream)) return;
   std::array<runtime::Access, 3> accesses;
   std::size_t count = 0;
   if (target != nullptr) accesses[count++] = whole(*target, AccessMode::write);
@@ -161,8 +168,8 @@ void check(const Operand& operand, const char* label) {
 
 runtime::StreamCore& stream_for(const Operand& left, const Operand& right, const char* label) {
   const Array* a = left.array() != nullptr ? left.array() : right.array();
-  const Device device = a->device();
-  if (right.array() != nullptr && right.array()->device() != device) {
+  const Device device = a->buffer()->device();
+  if (right.array() != nullptr && right.array()->buffer()->device() != device) {
     throw Error(Errc::wrong_device, label, describe(left) + " on " + device.str(),
                 "and " + describe(right) + " on " + right.array()->device().str() +
                     " are on two devices; copy one to the other's device first",
@@ -184,18 +191,19 @@ Array cast_to(const Array& array, DType dtype, const char* label, SourceLocation
 
 /// The operand in the dtype that the op computes in; `keep` holds the converted array.
 Operand converted(const Operand& operand, DType dtype, const char* label, Array& keep) {
-  if (operand.array() == nullptr || operand.array()->dtype() == dtype) return operand;
+  if (operand.array() == nullptr || ArrayAccess::dtype(*operand.array()) == dtype) return operand;
   keep = cast_to(*operand.array(), dtype, label, operand.where());
   return Operand(keep, operand.where());
 }
 
 DType result_dtype(const Operand& left, const Operand& right, ElementwiseOp op, const char* label) {
-  const DType a = left.array() != nullptr ? left.array()->dtype() : right.array()->dtype();
+  const DType a = left.array() != nullptr ? ArrayAccess::dtype(*left.array()) : ArrayAccess::dtype(*right.array());
   DType dtype = a;
   if (left.array() == nullptr) {
     dtype = promote(a, left.scalar());
   } else {
-    dtype = right.array() != nullptr ? refrain::promote(a, right.array()->dtype()) : promote(a, right.scalar());
+    dtype =
+        right.array() != nullptr ? refrain::promote(a, ArrayAccess::dtype(*right.array())) : promote(a, right.scalar());
   }
   if (op == ElementwiseOp::div && !is_floating(dtype)) return DType::float32;
   if (dtype == DType::bool_) {
@@ -211,10 +219,10 @@ Array binary(const char* label, ElementwiseOp op, const Operand& left, const Ope
   const SourceLocation where = left.array() != nullptr ? left.where() : right.where();
   runtime::StreamCore& stream = stream_for(left, right, label);
   const DType dtype = result_dtype(left, right, op, label);
-  const Shape shape = left.array() == nullptr ? right.array()->shape()
-                      : right.array() == nullptr
-                          ? left.array()->shape()
-                          : broadcast(left.array()->shape(), right.array()->shape(), label, where);
+  const Shape shape = left.array() == nullptr    ? ArrayAccess::shape(*right.array())
+                      : right.array() == nullptr ? ArrayAccess::shape(*left.array())
+                                                 : broadcast(ArrayAccess::shape(*left.array()),
+                                                             ArrayAccess::shape(*right.array()), label, where);
   check_order(stream, label, {&left, &right}, nullptr, where);
   Array left_keep;
   Array right_keep;
@@ -243,7 +251,8 @@ void in_place(const char* label, ElementwiseOp op, const Array& target, const Op
   check(right, label);
   runtime::StreamCore& stream = stream_for(left, right, label);
   const DType dtype = result_dtype(left, right, op, label);
-  require_fits(target, right.array() != nullptr ? right.array()->shape() : Shape{}, dtype, label, right.where());
+  require_fits(target, right.array() != nullptr ? ArrayAccess::shape(*right.array()) : Shape{}, dtype, label,
+               right.where());
   check_order(stream, label, {&left, &right}, &target, right.where());
   Array keep;
   const Operand b = converted(right, dtype, label, keep);

@@ -16,6 +16,10 @@ struct ArrayAccess {
     buffer->retain_handle();
     return array;
   }
+  // Of an array that is known to be defined.
+  static const Shape& shape(const Array& array) noexcept { return array.shape_; }
+  static DType dtype(const Array& array) noexcept { return array.dtype_; }
+
   /// The array that the buffer was made for.
   static Array whole(runtime::Buffer& buffer) { return make(&buffer, buffer.shape, buffer.dtype); }
 };

@@ -65,8 +65,11 @@ void submit(StreamCore& stream, const Command& command) {
   log_findings();
 }
 
+bool may_refuse_order(const StreamCore& stream) noexcept {
+  return hazards() == Hazards::error || recorder_of(stream) != nullptr;
+}
+
 void check_order(StreamCore& stream, const Command& command) {
-  if (hazards() != Hazards::error && recorder_of(stream) == nullptr) return;
   const OrderLock lock(order_mutex());
   if (const Recorder* recorder = recorder_of(stream)) {
     recorder->check_order(stream, command);

@@ -14,6 +14,8 @@ void submit(StreamCore& stream, const Command& command);
 /// Throws what `submit` would throw for an order that is missing (`Hazards::error`, strict captures). What an op asks
 /// before it makes arrays or issues the first of several commands, so that a refused op has done nothing.
 void check_order(StreamCore& stream, const Command& command);
+/// Whether `check_order` can throw at all.
+bool may_refuse_order(const StreamCore& stream) noexcept;
 
 /// The same for a draw: reserves the generator's numbers in issue order and fills in seed and offset.
 void submit_draw(StreamCore& stream, Command& command);
