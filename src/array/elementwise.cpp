@@ -53,6 +53,7 @@ std::string describe(const Operand& operand) {
 }
 
 Shape broadcast(const Shape& a, const Shape& b, const char* label, SourceLocation where) {
+  if (a == b) return a;
   std::array<std::int64_t, Shape::max_ndim> extents{};
   const int ndim = std::max(a.ndim(), b.ndim());
   for (int i = 0; i < ndim; ++i) {  // from the last axis
@@ -108,7 +109,8 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
   const Shape& shape = ArrayAccess::shape(out);
   if (shape.size() == 0) return;
   std::array<runtime::Access, 3> accesses;
-  runtime::Command command{stream.device, runtime::ElementwiseCommand{}, {}, label, where};
+  runtime::Command command{
+      stream.device, runtime::Payload(std::in_place_type<runtime::ElementwiseCommand>), {}, label, where};
   auto& elementwise = *std::get_if<runtime::ElementwiseCommand>(&command.payload);
   ElementwiseArgs& args = elementwise.args;
   args.op = op;
@@ -189,9 +191,13 @@ Array cast_to(const Array& array, DType dtype, const char* label, SourceLocation
   return out;
 }
 
+bool computes_in(const Operand& operand, DType dtype) noexcept {
+  return operand.array() == nullptr || ArrayAccess::dtype(*operand.array()) == dtype;
+}
+
 /// The operand in the dtype that the op computes in; `keep` holds the converted array.
 Operand converted(const Operand& operand, DType dtype, const char* label, Array& keep) {
-  if (operand.array() == nullptr || ArrayAccess::dtype(*operand.array()) == dtype) return operand;
+  if (computes_in(operand, dtype)) return operand;
   keep = cast_to(*operand.array(), dtype, label, operand.where());
   return Operand(keep, operand.where());
 }
@@ -224,6 +230,11 @@ Array binary(const char* label, ElementwiseOp op, const Operand& left, const Ope
                                                  : broadcast(ArrayAccess::shape(*left.array()),
                                                              ArrayAccess::shape(*right.array()), label, where);
   check_order(stream, label, {&left, &right}, nullptr, where);
+  if (computes_in(left, dtype) && computes_in(right, dtype)) {
+    Array out = make_array(stream, shape, dtype, where);
+    submit_op(stream, label, op, out, {&left, &right}, dtype, where);
+    return out;
+  }
   Array left_keep;
   Array right_keep;
   const Operand a = converted(left, dtype, label, left_keep);

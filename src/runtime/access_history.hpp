@@ -61,6 +61,10 @@ class AccessHistory {
   /// Drops the records for which `gone` holds.
   template <class Predicate>
   void drop_if(Predicate gone) {
+    if (size_ == 1) {  // nearly always
+      if (gone((*this)[0])) size_ = 0;
+      return;
+    }
     int kept = 0;
     for (int i = 0; i < size_; ++i) {
       if (gone((*this)[i])) continue;

@@ -94,20 +94,30 @@ void order_access(StreamCore& stream, const Access& access, const char* label, S
 void note_access(const StreamCore& stream, const Access& access, const char* label, SourceLocation where,
                  ReplayMark* mark) {
   AccessHistory& history = access.buffer->history();
-  history.drop_if([&](const AccessRecord& record) {
+  const auto is_replaced = [&](const AccessRecord& record) {
     if (!covers(access, record)) return false;
     if (record.mark != mark && record.mark != nullptr) return false;  // moves on with each replay
     if (access.mode == AccessMode::write) return true;
     return record.mode == AccessMode::read && record.mark == mark &&
            (mark != nullptr || record.point.slot == stream.slot);
+  };
+  const AccessRecord fresh{.point = {stream.slot, stream.position},
+                           .mark = mark,
+                           .begin = access.begin,
+                           .end = access.end,
+                           .mode = access.mode,
+                           .label = label,
+                           .where = where};
+  // The first record that goes makes room for the new one; usually it is the only one.
+  bool is_placed = false;
+  history.drop_if([&](AccessRecord& record) {
+    if (!is_replaced(record)) return false;
+    if (is_placed) return true;
+    record = fresh;
+    is_placed = true;
+    return false;
   });
-  history.add({.point = {stream.slot, stream.position},
-               .mark = mark,
-               .begin = access.begin,
-               .end = access.end,
-               .mode = access.mode,
-               .label = label,
-               .where = where});
+  if (!is_placed) history.add(fresh);
 }
 
 }  // namespace
