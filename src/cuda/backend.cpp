@@ -2,6 +2,7 @@
 
 #include "cuda/capture.hpp"
 #include "cuda/device.hpp"
+#include "cuda/lower.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/run.hpp"
 #include "cuda/stream.hpp"
@@ -31,7 +32,7 @@ class CudaBackend final : public runtime::Backend {
   void synchronize(runtime::StreamCore& stream, std::uint64_t) override { stream_of(stream).synchronize(); }
 
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
-    run_command(native_of(stream), command, addresses, nullptr);
+    run_command(native_of(stream), command, addresses);
     ++stream.position;
   }
 

@@ -60,7 +60,4 @@ class CudaCapture final : public runtime::LiveCapture {
   GraphResources resources_;
 };
 
-/// Lowers a plan: literally, or on one stream per device with exact predecessors.
-std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan);
-
 }  // namespace refrain::cuda

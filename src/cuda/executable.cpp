@@ -22,6 +22,12 @@ DeviceBytes::~DeviceBytes() {
   ignore(cudaFree(address_));
 }
 
+void finish_counters(GraphResources& resources, std::span<const std::uint64_t> increments) {
+  for (const auto& counters : resources.counters) {
+    if (counters != nullptr) counters->finish(increments[static_cast<std::size_t>(counters->device())]);
+  }
+}
+
 void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> function) {
   using Holder = std::shared_ptr<const runtime::HostFunction>;
   auto holder = std::make_unique<Holder>(std::move(function));

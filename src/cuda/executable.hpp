@@ -32,6 +32,9 @@ struct GraphResources {
   std::shared_ptr<const void> keep_alive;
 };
 
+/// No more draws. `increments`: how far a replay moves each device's generator.
+void finish_counters(GraphResources& resources, std::span<const std::uint64_t> increments);
+
 /// Lets the CUDA graph, its executables and their runs in flight hold the function.
 void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> function);
 

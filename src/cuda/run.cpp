@@ -18,7 +18,8 @@ struct Runner {
   cudaStream_t stream;
   int device;
   void* const* addresses;
-  GraphResources* resources;
+  bool in_graph = false;
+  const void* literal = nullptr;  ///< in a graph: its copy of an upload's bytes on the device
 
   void operator()(const runtime::EmptyCommand&) const { check(kernels::launch_empty(stream), "launch_empty"); }
 
@@ -34,31 +35,22 @@ struct Runner {
   void operator()(const runtime::RandomCommand& command) const {
     kernels::RandomArgs args = command.args;
     args.out = addresses[0];
-    if (resources != nullptr && !command.absolute) {
-      auto& all = resources->counters;
-      const auto ordinal = static_cast<std::size_t>(device);
-      if (all.size() <= ordinal) all.resize(ordinal + 1);
-      if (all[ordinal] == nullptr) all[ordinal] = std::make_unique<Counters>(device);
-      all[ordinal]->place(args.offset, args.grid, args);
-    }
     check(kernels::launch_random(args, stream), "launch_random");
   }
 
   void operator()(const runtime::UploadCommand& command) const {
-    if (resources == nullptr) {
+    if (in_graph) {
+      // A node that reads the device is faster than one that reads pageable memory, and the bytes are the graph's.
       REFRAIN_CUDA_CHECK(
-          cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(), cudaMemcpyHostToDevice, stream));
+          cudaMemcpyAsync(addresses[0], literal, command.owned->size(), cudaMemcpyDeviceToDevice, stream));
       return;
     }
-    // A node that reads the device is faster than one that reads pageable memory, and the bytes are the graph's.
-    resources->literals.push_back(std::make_unique<DeviceBytes>(device, *command.owned));
-    REFRAIN_CUDA_CHECK(cudaMemcpyAsync(addresses[0], resources->literals.back()->address(), command.owned->size(),
-                                       cudaMemcpyDeviceToDevice, stream));
+    REFRAIN_CUDA_CHECK(
+        cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(), cudaMemcpyHostToDevice, stream));
   }
 
   void operator()(const runtime::HostFunctionCommand& command) const {
-    if (resources != nullptr) {
-      resources->functions.push_back(command.function);
+    if (in_graph) {
       const cudaHostFn_t call = [](void* function) { (*static_cast<const runtime::HostFunction*>(function))(); };
       REFRAIN_CUDA_CHECK(cudaLaunchHostFunc(stream, call, const_cast<runtime::HostFunction*>(command.function.get())));
       return;
@@ -86,10 +78,31 @@ struct Runner {
 
 }  // namespace
 
-void run_command(cudaStream_t stream, const runtime::Command& command, void* const* addresses,
-                 GraphResources* resources) {
+void run_command(cudaStream_t stream, const runtime::Command& command, void* const* addresses) {
   const DeviceScope current(command.device.index);
-  std::visit(Runner{stream, command.device.index, addresses, resources}, command.payload);
+  std::visit(Runner{stream, command.device.index, addresses}, command.payload);
+}
+
+GraphCommand::GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources)
+    : command_(command), addresses_(addresses) {
+  const int device = command.device.index;
+  if (auto* draw = std::get_if<runtime::RandomCommand>(&command_.payload); draw != nullptr && !draw->absolute) {
+    const auto ordinal = static_cast<std::size_t>(device);
+    auto& all = resources.counters;
+    if (all.size() <= ordinal) all.resize(ordinal + 1);
+    if (all[ordinal] == nullptr) all[ordinal] = std::make_unique<Counters>(device);
+    all[ordinal]->place(draw->args.offset, draw->args.grid, draw->args);
+  } else if (const auto* upload = std::get_if<runtime::UploadCommand>(&command_.payload)) {
+    resources.literals.push_back(std::make_unique<DeviceBytes>(device, *upload->owned));
+    literal_ = resources.literals.back()->address();
+  } else if (const auto* call = std::get_if<runtime::HostFunctionCommand>(&command_.payload)) {
+    resources.functions.push_back(call->function);
+  }
+}
+
+void GraphCommand::launch(cudaStream_t stream) const {
+  const DeviceScope current(command_.device.index);
+  std::visit(Runner{stream, command_.device.index, addresses_, true, literal_}, command_.payload);
 }
 
 }  // namespace refrain::cuda
