@@ -199,4 +199,23 @@ BOOST_AUTO_TEST_CASE(an_empty_function_is_refused) {
   require_error(rf::Errc::invalid_value, [&] { stream.launch_host_func({}); }, {"launch_host_func", "empty"});
 }
 
+BOOST_AUTO_TEST_CASE(a_functions_closure_may_wait_for_its_stream_when_it_is_destroyed) {
+  struct Waits {
+    rf::Stream stream;
+    explicit Waits(rf::Stream of) : stream(std::move(of)) {}
+    ~Waits() { stream.synchronize(); }
+  };
+  const rf::Stream stream;
+  stream.launch_host_func([waits = std::make_shared<Waits>(stream)] {});
+  stream.synchronize();
+  {
+    const rf::GraphExec exec = rf::capture([&] {
+                                 rf::current_stream().launch_host_func([waits = std::make_shared<Waits>(stream)] {});
+                               }).instantiate();
+    exec.replay(stream);
+  }
+  stream.synchronize();
+  BOOST_TEST(stream.query());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -222,4 +222,36 @@ BOOST_AUTO_TEST_CASE(an_empty_inner_graph_keeps_the_order_around_it, *boost::uni
   }
 }
 
+BOOST_AUTO_TEST_CASE(draws_three_levels_deep_go_on_as_eager_calls_would) {
+  for (const bool seeded : {false, true}) {
+    for (const Way& way : ways) {
+      rf::manual_seed(7);
+      std::vector<Numbers> eager;
+      for (int i = 0; i < 3; ++i) eager.push_back(rf::randn({10}).to_vector<float>());
+
+      rf::manual_seed(7);
+      rf::Array outer = rf::zeros({10});
+      rf::Array middle = rf::zeros({10});
+      rf::Array inner = rf::zeros({10});
+      const rf::GraphExec two = rf::capture([&] { inner.assign(rf::randn({10})); }).instantiate();
+      const rf::GraphExec one = rf::capture([&] {
+                                  middle.assign(rf::randn({10}));
+                                  two.replay();
+                                }).instantiate();
+      const rf::GraphExec all = rf::capture(
+                                    [&] {
+                                      if (seeded) rf::manual_seed(7);
+                                      outer.assign(rf::randn({10}));
+                                      one.replay();
+                                    },
+                                    {.live = way.live})
+                                    .instantiate({.optimize = way.optimize});
+      all.replay();
+      BOOST_TEST((outer.to_vector<float>() == eager[0]));
+      BOOST_TEST((middle.to_vector<float>() == eager[1]));
+      BOOST_TEST((inner.to_vector<float>() == eager[2]));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -64,7 +64,9 @@ runtime::StreamCore& reading_stream(Buffer& buffer) {
   runtime::AccessHistory& history = buffer.history();
   if (history.size() == 1) {
     runtime::StreamCore& writer = runtime::stream_at(history[0].at().slot);
-    if (writer.has_native() && !writer.retired && writer.device == buffer.device() && writer.recorder == nullptr) {
+    const bool is_newest = writer.position == history[0].at().position;  // else the read would wait for more
+    if (is_newest && writer.has_native() && !writer.retired && writer.device == buffer.device() &&
+        writer.recorder == nullptr) {
       return writer;
     }
   }
@@ -118,6 +120,7 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   lock.lock();
   runtime::host_saw(done, before);
   lock.unlock();
+  runtime::destroy_retired();
   runtime::throw_host_failure(buffer.device());
 }
 

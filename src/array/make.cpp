@@ -107,20 +107,15 @@ Array from_host_bytes(std::span<const std::byte> bytes, Shape shape, DType dtype
     std::memcpy(staging, bytes.data(), bytes.size());
     bytes = {static_cast<const std::byte*>(staging), bytes.size()};
   }
-  const auto submit = [&] {
-    runtime::submit(stream, {stream.device, runtime::UploadCommand{bytes, nullptr}, {&write, 1}, "from_host", where});
-  };
-  if (staging == nullptr) {
-    submit();
-    return array;
-  }
+  bool was_run = false;
   try {
-    submit();
+    was_run = runtime::submit(stream,
+                              {stream.device, runtime::UploadCommand{bytes, nullptr}, {&write, 1}, "from_host", where});
   } catch (...) {
-    stream.backend().give_staging(staging, stream, 1);
+    if (staging != nullptr) stream.backend().give_staging(staging, stream, 0);
     throw;
   }
-  stream.backend().give_staging(staging, stream, runtime::recorder_of(stream) != nullptr ? 0 : 1);
+  if (staging != nullptr) stream.backend().give_staging(staging, stream, was_run ? 1 : 0);
   return array;
 }
 

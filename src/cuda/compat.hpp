@@ -20,6 +20,8 @@ inline std::span<const cudaGraphNode_t> capture_dependencies(cudaStream_t stream
 #else
   REFRAIN_CUDA_CHECK(cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, nullptr, &nodes, &count));
 #endif
+  // An invalidated capture has no nodes to depend on, and says so here only by its status.
+  if (status != cudaStreamCaptureStatusActive) check(cudaErrorStreamCaptureInvalidated, "cudaStreamGetCaptureInfo");
   return {nodes, count};
 }
 

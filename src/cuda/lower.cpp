@@ -62,7 +62,10 @@ std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan) {
     try {
       return plan.steps.empty() ? lower_planned(plan) : lower_literally(plan);
     } catch (const Error& error) {
-      if (error.code() != Errc::capture_invalidated && error.code() != Errc::capture_unsupported) throw;
+      const int code = static_cast<int>(error.code());
+      const bool is_of_capture =
+          code >= static_cast<int>(Errc::capture_unsupported) && code <= static_cast<int>(Errc::capture_wrong_thread);
+      if (!is_of_capture && error.code() != Errc::illegal_state) throw;
     }
   }
   return assemble(plan);

@@ -90,7 +90,6 @@ std::int64_t MemoryPool::reserved() const {
 
 void MemoryPool::trim(std::int64_t keep_bytes) {
   const RelaxedScope relaxed;
-  REFRAIN_CUDA_CHECK(cudaStreamSynchronize(free_stream_));
   REFRAIN_CUDA_CHECK(cudaMemPoolTrimTo(pool_, static_cast<std::size_t>(keep_bytes)));
 }
 

@@ -65,6 +65,7 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
     if (!record(stream, lock, where)) issue(stream, where);
   }
   runtime::log_findings();
+  runtime::destroy_retired();
 }
 
 bool Exec::record(StreamCore& stream, OrderLock& lock, SourceLocation where) {

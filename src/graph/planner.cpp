@@ -130,7 +130,7 @@ std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place
         std::sort(before.begin(), before.end());
         before.erase(std::unique(before.begin(), before.end()), before.end());
         if (node.child != nullptr) {
-          ends[index] = write_child(node, *child++, std::move(before), lane);
+          ends[index] = write_child(node, *child++, place, std::move(before), lane);
         } else {
           ends[index] = {static_cast<int>(plan_.commands.size())};
           write_command(node, occurrence, place, std::move(before), lane);
@@ -153,9 +153,16 @@ std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place
   return last.empty() ? place.before : last;
 }
 
-std::vector<int> Planner::write_child(const Node& node, const Occurrence& child, std::vector<int> before, int lane) {
+std::vector<int> Planner::write_child(const Node& node, const Occurrence& child, const Place& place,
+                                      std::vector<int> before, int lane) {
   step(PlanStep::Kind::record, lane, 0);
-  return write(child, {std::move(before), lane, points_++, node.child_offsets, node.child_seed});
+  Place inner{std::move(before), lane, points_++, node.child_offsets, node.child_seed};
+  if (!inner.seed) {  // its draws count from where those of this occurrence do
+    inner.seed = place.seed;
+    inner.offsets.resize(std::max(inner.offsets.size(), place.offsets.size()), 0);
+    for (std::size_t i = 0; i < place.offsets.size(); ++i) inner.offsets[i] += place.offsets[i];
+  }
+  return write(child, inner);
 }
 
 void Planner::write_command(const Node& node, const Occurrence& occurrence, const Place& place, std::vector<int> before,

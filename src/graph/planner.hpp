@@ -56,7 +56,8 @@ class Planner {
   void place(const Program& program, Occurrence& occurrence);
   /// Returns the commands that nothing else of the occurrence waits for.
   std::vector<int> write(const Occurrence& occurrence, const Place& place);
-  std::vector<int> write_child(const Node& node, const Occurrence& child, std::vector<int> before, int lane);
+  std::vector<int> write_child(const Node& node, const Occurrence& child, const Place& place, std::vector<int> before,
+                               int lane);
   void write_command(const Node& node, const Occurrence& occurrence, const Place& place, std::vector<int> before,
                      int lane);
   int add_lane(const LaneInfo& info);

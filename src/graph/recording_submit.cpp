@@ -197,6 +197,13 @@ void Recording::run_live(int lane, const Node& node, const runtime::Plan* child)
 
 void Recording::add_graph(StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
                           SourceLocation where) {
+  const bool is_elsewhere = std::any_of(program->lanes.begin(), program->lanes.end(),
+                                        [&](const LaneInfo& lane) { return lane.device != stream.device; });
+  if (is_elsewhere && stream.device.kind == DeviceKind::cuda) {
+    throw Error(Errc::not_supported, "replay", stream.str(),
+                "a graph with work on another GPU cannot be replayed into a capture yet; call its program there",
+                where);
+  }
   const std::vector<Access> accesses = boundary_accesses(*program);
   add_node(stream, {stream.device, runtime::EmptyCommand{}, accesses, "graph", where}, program, live);
 }

@@ -3,6 +3,7 @@
 #include "host/bound_command.hpp"
 #include "host/event.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
 #include <refrain/error.hpp>
@@ -49,6 +50,17 @@ class HostBackend final : public runtime::Backend {
   void synchronize(runtime::StreamCore& stream, std::uint64_t position) override { queue_of(stream).wait(position); }
 
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
+    if (const auto* call = std::get_if<runtime::HostFunctionCommand>(&command.payload)) {
+      enqueue(stream, [function = call->function](HostStream&) mutable {
+        {
+          const UserCode scope;
+          (*function)();
+        }
+        runtime::retire(std::move(function));
+        return true;
+      });
+      return;
+    }
     enqueue(stream, [bound = BoundCommand(command, addresses)](HostStream&) {
       bound();
       return true;

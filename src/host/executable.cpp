@@ -1,8 +1,10 @@
 #include "host/backend.hpp"
 #include "host/bound_command.hpp"
 #include "host/event.hpp"
+#include "runtime/host_function.hpp"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace refrain::host {
@@ -22,6 +24,12 @@ class HostExecutable final : public runtime::Executable, public std::enable_shar
       }
       commands_.emplace_back(*planned.command, planned.addresses.data());
     }
+  }
+
+  ~HostExecutable() override {
+    if (!in_task()) return;  // else what the last run kept alive goes later
+    using Rest = std::pair<std::vector<BoundCommand>, std::shared_ptr<const void>>;
+    runtime::retire(std::make_shared<Rest>(std::move(commands_), std::move(keep_alive_)));
   }
 
   void launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) override {

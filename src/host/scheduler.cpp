@@ -24,6 +24,7 @@ constexpr std::uint64_t turn = 256;
 constexpr auto patience = std::chrono::microseconds(50);
 
 thread_local bool is_worker = false;
+thread_local int tasks_begun = 0;  ///< a waiting thread may run tasks inside one
 
 void pause() noexcept {
 #if defined(__x86_64__)
@@ -71,7 +72,10 @@ void HostStream::run(std::uint64_t limit, bool may_linger) {
         announce();
         return;
       }
-      if (!queue_.run_front(*this)) return;  // parked: another thread may be running this stream by now
+      ++tasks_begun;
+      const bool is_finished = queue_.run_front(*this);
+      --tasks_begun;
+      if (!is_finished) return;  // parked: another thread may be running this stream by now
       completed_.store(++done);
       if (has_waiters_.load()) wake_waiters();
     }
@@ -170,6 +174,8 @@ bool HostStream::wait_until(std::uint64_t position, Clock::time_point end) {
   has_waiters_.store(!waiters_.empty() || sleepers_ > 0);
   return is_there();
 }
+
+bool in_task() noexcept { return tasks_begun > 0; }
 
 Scheduler::Scheduler() : most_workers_(static_cast<int>(std::max(2U, std::thread::hardware_concurrency()))) {}
 

@@ -77,6 +77,10 @@ class HostStream : public std::enable_shared_from_this<HostStream> {
   std::uint64_t parked_until_ = 0;
 };
 
+/// Whether this thread is in the middle of a stream's task, where nothing of the user's may be destroyed: a destructor
+/// that waits for the stream would wait for itself.
+bool in_task() noexcept;
+
 /// The workers. At most one of them spins at a time; the others sleep.
 class Scheduler {
  public:

@@ -1,5 +1,6 @@
 #include "runtime/buffer.hpp"
 
+#include "runtime/host_function.hpp"
 #include "runtime/ledger.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
@@ -49,6 +50,15 @@ void Buffer::materialize(StreamCore& stream) {
 
 void Buffer::release() noexcept {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (in_host_function()) {
+    // The device may wait for this function, and another thread for the device with the order lock held.
+    retire(std::shared_ptr<Buffer>(this, [](Buffer* buffer) { buffer->destroy(); }));
+  } else {
+    destroy();
+  }
+}
+
+void Buffer::destroy() noexcept {
   if (address_ != nullptr) {
     const OrderLock lock(order_mutex());
     std::array<StreamPoint, 8> few;

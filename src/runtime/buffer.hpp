@@ -74,6 +74,8 @@ class Buffer {
       : device_(device), size_bytes_(size_bytes), where_(where) {}
   ~Buffer() = default;
 
+  void destroy() noexcept;
+
   std::atomic<int> references_{0};
   std::atomic<int> handles_{0};
   std::atomic<State> state_{State::ready};

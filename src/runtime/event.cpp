@@ -69,6 +69,7 @@ void Event::synchronize(SourceLocation where) const {
   if (event.native == nullptr) return;
   event.native->synchronize();
   saw(*core(), event);
+  runtime::destroy_retired();
   if (const auto of = device()) runtime::throw_host_failure(*of);
 }
 

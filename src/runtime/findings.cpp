@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 namespace refrain {
@@ -33,7 +34,7 @@ struct Findings {
   std::mutex mutex;
   std::deque<Diagnostic> list;
   std::set<std::pair<std::string, std::string>> reported;
-  std::vector<Diagnostic> unlogged;
+  std::vector<std::pair<std::thread::id, Diagnostic>> unlogged;  ///< with the thread that is to tell the sink
   std::atomic<bool> has_unlogged{false};
   std::shared_ptr<const std::function<void(const Diagnostic&)>> sink;
 };
@@ -57,9 +58,10 @@ void clear_diagnostics() {
 }
 
 void set_log_sink(std::function<void(const Diagnostic&)> sink) {
+  // Swapped, so that the old function is destroyed after the lock is given back.
   auto shared = sink ? std::make_shared<const std::function<void(const Diagnostic&)>>(std::move(sink)) : nullptr;
   const std::lock_guard lock(findings().mutex);
-  findings().sink = std::move(shared);
+  findings().sink.swap(shared);
 }
 
 namespace runtime {
@@ -73,20 +75,24 @@ void find_added_order(const std::string& first, const std::string& second) {
                              second + " touches the memory of " + first +
                                  " on another stream and nothing ordered the two; the order was added. Let the "
                                  "second stream wait_event or wait_stream for the first."});
-  findings().unlogged.push_back(findings().list.back());
+  findings().unlogged.emplace_back(std::this_thread::get_id(), findings().list.back());
   findings().has_unlogged.store(true, std::memory_order_release);
   if (findings().list.size() > most_findings) findings().list.pop_front();
 }
 
 void log_findings() {
   if (!findings().has_unlogged.load(std::memory_order_acquire)) return;
-  std::vector<Diagnostic> unlogged;
+  std::vector<Diagnostic> mine;
   {
     const std::lock_guard lock(findings().mutex);
-    unlogged.swap(findings().unlogged);
-    findings().has_unlogged.store(false, std::memory_order_release);
+    std::erase_if(findings().unlogged, [&](auto& entry) {
+      if (entry.first != std::this_thread::get_id()) return false;
+      mine.push_back(std::move(entry.second));
+      return true;
+    });
+    findings().has_unlogged.store(!findings().unlogged.empty(), std::memory_order_release);
   }
-  for (const Diagnostic& diagnostic : unlogged) log(diagnostic);
+  for (const Diagnostic& diagnostic : mine) log(diagnostic);
 }
 
 void log(const Diagnostic& diagnostic) {

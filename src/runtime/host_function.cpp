@@ -19,7 +19,7 @@ thread_local bool is_inside = false;
 struct Pending {
   std::mutex mutex;
   std::vector<std::pair<Device, std::exception_ptr>> failures;
-  std::vector<std::shared_ptr<const HostFunction>> retired;
+  std::vector<std::shared_ptr<const void>> retired;
   // Looked at without the mutex: there is nothing, nearly always.
   std::atomic<bool> has_failures{false};
   std::atomic<bool> has_retired{false};
@@ -71,15 +71,15 @@ void throw_host_failure(Device device) {
   std::rethrow_exception(failure);
 }
 
-void retire(std::shared_ptr<const HostFunction> function) {
+void retire(std::shared_ptr<const void> what) {
   const std::lock_guard lock(pending().mutex);
-  pending().retired.push_back(std::move(function));
+  pending().retired.push_back(std::move(what));
   pending().has_retired.store(true, std::memory_order_release);
 }
 
 void destroy_retired() {
   if (!pending().has_retired.load(std::memory_order_acquire) || is_inside) return;
-  std::vector<std::shared_ptr<const HostFunction>> retired;  // destroyed after the lock is given back
+  std::vector<std::shared_ptr<const void>> retired;  // destroyed after the lock is given back
   const std::lock_guard lock(pending().mutex);
   retired.swap(pending().retired);
   pending().has_retired.store(false, std::memory_order_release);

@@ -31,9 +31,10 @@ void refuse_in_host_function(const char* call, SourceLocation where);
 /// Throws the oldest exception of the device's host functions, once. After a synchronisation, without any lock.
 void throw_host_failure(Device device);
 
-/// Destroys a function later, in a thread that may: not in the backend's own, from which no device may be reached.
-void retire(std::shared_ptr<const HostFunction> function);
-/// Destroys what was retired. Without any lock, since it runs the user's destructors.
+/// Lets go of something later, in a thread that may run the user's destructors and reach a device: not one of the
+/// backend's, and not in the middle of a stream's work.
+void retire(std::shared_ptr<const void> what);
+/// Lets go of what was retired. Without any lock, since it runs the user's destructors.
 void destroy_retired();
 
 }  // namespace refrain::runtime

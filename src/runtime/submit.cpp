@@ -51,18 +51,19 @@ void run_now(StreamCore& stream, const Command& command) {
 
 }  // namespace
 
-void submit(StreamCore& stream, const Command& command) {
+bool submit(StreamCore& stream, const Command& command) {
   refuse_in_host_function(command.label, command.where);
   destroy_retired();
   {
     const OrderLock lock(order_mutex());
     if (Recorder* recorder = recorder_of(stream)) {
       recorder->submit(stream, command);
-      return;
+      return false;
     }
     run_now(stream, command);
   }
   log_findings();
+  return true;
 }
 
 bool may_refuse_order(const StreamCore& stream) noexcept {

@@ -8,8 +8,9 @@ namespace refrain::runtime {
 class StreamCore;
 
 /// The one path: runs the command on the stream in issue order, or hands it to the capture that records the stream.
+/// Returns whether it was run.
 /// @throws Error: what the capture rules or the backend refuse
-void submit(StreamCore& stream, const Command& command);
+bool submit(StreamCore& stream, const Command& command);
 
 /// Throws what `submit` would throw for an order that is missing (`Hazards::error`, strict captures). What an op asks
 /// before it makes arrays or issues the first of several commands, so that a refused op has done nothing.
