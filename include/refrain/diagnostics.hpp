@@ -38,7 +38,9 @@ struct Diagnostic {
 std::vector<Diagnostic> diagnostics();
 void clear_diagnostics();
 
-/// Called for every warning as it is found, from the thread that caused it. An empty function takes the sink away.
+/// Called for every warning, from the thread that caused it, once the call that found it has done its work; a missing
+/// wait of eager work is told once for each pair of places. What the sink throws leaves that call. An empty function
+/// takes the sink away.
 void set_log_sink(std::function<void(const Diagnostic&)> sink);
 
 }  // namespace refrain
