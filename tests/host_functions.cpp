@@ -218,4 +218,23 @@ BOOST_AUTO_TEST_CASE(a_functions_closure_may_wait_for_its_stream_when_it_is_dest
   BOOST_TEST(stream.query());
 }
 
+BOOST_AUTO_TEST_CASE(streams_events_and_graphs_may_be_dropped_in_a_function) {
+  const rf::Stream stream;
+  auto other = std::make_unique<rf::Stream>();
+  auto event = std::make_unique<rf::Event>();
+  event->record(*other);
+  auto exec =
+      std::make_unique<rf::GraphExec>(rf::capture([] { rf::bench::empty(rf::current_stream()); }).instantiate());
+  exec->replay(*other);
+  stream.launch_host_func([&] {
+    exec.reset();
+    event.reset();
+    other.reset();
+  });
+  stream.synchronize();
+  BOOST_TEST(!exec);
+  rf::bench::empty(stream);
+  stream.synchronize();
+}
+
 BOOST_AUTO_TEST_SUITE_END()

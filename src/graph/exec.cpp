@@ -24,7 +24,7 @@ using runtime::OrderLock;
 using runtime::StreamCore;
 
 std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, InstantiateOptions options) {
-  std::shared_ptr<Exec> exec(new Exec(program, options));
+  std::shared_ptr<Exec> exec = runtime::own(new Exec(program, options));
   Planner planner(program);
   std::vector<Diagnostic> diagnostics = planner.diagnostics();
   Draft draft{*program, std::move(planner).plan(options.optimize == Optimize::none), std::move(diagnostics)};

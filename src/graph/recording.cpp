@@ -58,7 +58,7 @@ Recording::Recording(Scope scope, const Stream& origin, CaptureOptions options)
       thread_(std::this_thread::get_id()),
       origin_(origin.core().shared_from_this()),
       tag_(std::make_shared<CaptureTag>()),
-      program_(std::make_shared<Program>()) {
+      program_(runtime::own(new Program)) {
   tag_->open = this;
   tag_->holder = "the open capture of " + origin_->str();
   program_->device = origin_->device;

@@ -224,7 +224,7 @@ bool Scheduler::lend_worker() {
 
 void Scheduler::return_worker() {
   const std::lock_guard lock(mutex_);
-  ++workers_;  // above the limit for a while, if another was hired: that one will sleep
+  ++workers_;  // above the limit for a while, if another was hired: the next without work goes
 }
 
 std::shared_ptr<HostStream> Scheduler::next() {
@@ -253,6 +253,10 @@ void Scheduler::work() {
       if (found) continue;
     }
     std::unique_lock lock(mutex_);
+    if (workers_ > most_workers_) {  // hired in place of one that ran the user's code, and back by now
+      --workers_;
+      return;
+    }
     ++parked_;
     wake_.wait(lock, [&] { return !ready_.empty(); });
     --parked_;

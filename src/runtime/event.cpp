@@ -41,7 +41,7 @@ void saw(const EventCore& event, const Snapshot& seen) {
 
 }  // namespace
 
-Event::Event(EventFlags flags) : core_(std::make_shared<EventCore>(flags)) {}
+Event::Event(EventFlags flags) : core_(runtime::own(new EventCore(flags))) {}
 
 const std::shared_ptr<EventCore>& Event::core() const {
   if (core_ == nullptr) {

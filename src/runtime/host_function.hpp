@@ -37,4 +37,17 @@ void retire(std::shared_ptr<const void> what);
 /// Lets go of what was retired. Without any lock, since it runs the user's destructors.
 void destroy_retired();
 
+/// Shared ownership of what the user may drop anywhere: in a host function it is retired, for its destructor reaches
+/// the device.
+template <class T>
+std::shared_ptr<T> own(T* object) {
+  return std::shared_ptr<T>(object, [](T* last) {
+    if (in_host_function()) {
+      retire(std::shared_ptr<T>(last));
+    } else {
+      delete last;
+    }
+  });
+}
+
 }  // namespace refrain::runtime

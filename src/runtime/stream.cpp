@@ -65,7 +65,7 @@ bool see(StreamCore& stream, OrderLock& lock, UntilDone until_done) {
 Stream::Stream(int priority) : Stream(current_device(), priority) {}
 
 Stream::Stream(Device device, int priority)
-    : life_(std::make_shared<runtime::StreamLife>(runtime::create_stream_core(device, priority))) {}
+    : life_(runtime::own(new runtime::StreamLife(runtime::create_stream_core(device, priority)))) {}
 
 std::pair<int, int> Stream::priority_range(Device device) {
   runtime::require_device(device, "priority_range");

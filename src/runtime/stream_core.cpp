@@ -63,7 +63,7 @@ StreamCore::StreamCore(Device device, int priority, Slot slot, std::uint64_t pos
 std::string StreamCore::str() const { return "stream " + std::to_string(id) + " on " + device.str(); }
 
 Stream StreamCore::make_handle(std::shared_ptr<StreamCore> core) {
-  return Stream(std::make_shared<StreamLife>(std::move(core)));
+  return Stream(own(new StreamLife(std::move(core))));
 }
 
 StreamLife::~StreamLife() {
