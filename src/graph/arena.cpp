@@ -53,10 +53,4 @@ void* Arena::address(Device device, std::int64_t offset) const {
   return static_cast<std::byte*>(block->address) + offset;
 }
 
-std::int64_t Arena::size_bytes() const noexcept {
-  std::int64_t total = 0;
-  for (const Block& block : blocks_) total += block.size_bytes;
-  return total;
-}
-
 }  // namespace refrain::graph

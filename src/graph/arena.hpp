@@ -24,7 +24,6 @@ class Arena {
   /// @throws Error(Errc::out_of_memory)
   void allocate();
   void* address(Device device, std::int64_t offset) const;
-  std::int64_t size_bytes() const noexcept;
 
  private:
   struct Block {

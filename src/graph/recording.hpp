@@ -52,7 +52,6 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
                  SourceLocation where);
   bool is_live() const noexcept { return live_ != nullptr; }
 
-  bool thread_scoped() const noexcept override { return scope_ == Scope::thread; }
   void submit(runtime::StreamCore& stream, const runtime::Command& command) override {
     add_node(stream, command, nullptr, nullptr);
   }

@@ -59,8 +59,6 @@ void host_saw(StreamPoint point, const Clock& before) {
   host_clock().raise(point);
 }
 
-bool host_has_seen(StreamPoint point) noexcept { return host_clock().covers(point); }
-
 void wait_for(StreamCore& stream, StreamPoint point) {
   if (is_ordered(stream, point)) return;
   StreamCore& other = stream_at(point.slot);

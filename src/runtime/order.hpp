@@ -15,7 +15,8 @@ class Buffer;
 class StreamCore;
 
 /// Guards what order is made of: positions, clocks, histories, replay marks, generators. Held while a backend
-/// enqueues, so that issue order is one order; never while the host waits or user code runs.
+/// enqueues, so that issue order is one order; never while user code runs, and the host waits under it only where a
+/// live capture begins or ends.
 std::mutex& order_mutex() noexcept;
 using OrderLock = std::unique_lock<std::mutex>;
 
@@ -37,7 +38,6 @@ void note_after(const StreamCore& stream, std::span<const Access> accesses, cons
 
 /// The host has seen everything up to this point done, and so what comes before it.
 void host_saw(StreamPoint point, const Clock& before);
-bool host_has_seen(StreamPoint point) noexcept;
 
 /// Waits for `point` unless it is known to come before.
 void wait_for(StreamCore& stream, StreamPoint point);

@@ -33,7 +33,6 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
 
-  virtual bool thread_scoped() const noexcept = 0;
   virtual void submit(StreamCore& stream, const Command& command) = 0;
   /// Throws what `submit` would throw for the command's order, doing nothing.
   virtual void check_order(const StreamCore& stream, const Command& command) const = 0;

@@ -51,7 +51,12 @@ void run_now(StreamCore& stream, const Command& command) {
 
 }  // namespace
 
-bool submit(StreamCore& stream, const Command& command) {
+namespace {
+
+/// What submitting has in common: recorded if the stream is, else `run` in issue order; then what waits for a moment
+/// without the lock.
+template <class Run>
+bool issue(StreamCore& stream, const Command& command, Run run) {
   refuse_in_host_function(command.label, command.where);
   destroy_retired();
   {
@@ -60,10 +65,16 @@ bool submit(StreamCore& stream, const Command& command) {
       recorder->submit(stream, command);
       return false;
     }
-    run_now(stream, command);
+    run();
   }
   log_findings();
   return true;
+}
+
+}  // namespace
+
+bool submit(StreamCore& stream, const Command& command) {
+  return issue(stream, command, [&] { run_now(stream, command); });
 }
 
 bool may_refuse_order(const StreamCore& stream) noexcept {
@@ -80,21 +91,14 @@ void check_order(StreamCore& stream, const Command& command) {
 }
 
 void submit_draw(StreamCore& stream, Command& command) {
-  refuse_in_host_function(command.label, command.where);
-  auto& random = std::get<RandomCommand>(command.payload);
-  {
-    const OrderLock lock(order_mutex());
-    if (Recorder* recorder = recorder_of(stream)) {
-      recorder->submit(stream, command);
-      return;
-    }
+  issue(stream, command, [&] {
+    auto& random = std::get<RandomCommand>(command.payload);
     GeneratorPosition& at = generator(stream.device);
     random.args.seed = at.seed;
     random.args.offset = at.offset;
     run_now(stream, command);
     at.offset += random.increment;
-  }
-  log_findings();
+  });
 }
 
 }  // namespace refrain::runtime
