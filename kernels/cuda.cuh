@@ -9,15 +9,28 @@
 
 namespace refrain::kernels {
 
+/// Where a kernel goes: onto a stream or, with `graph`, into a graph as a node.
+struct Target {
+  Target(cudaStream_t stream) : stream(stream) {}
+  Target(cudaGraph_t graph, const cudaGraphNode_t* before, size_t before_count, cudaGraphNode_t* node)
+      : graph(graph), before(before), before_count(before_count), node(node) {}
+
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  const cudaGraphNode_t* before = nullptr;  ///< what the node comes after
+  size_t before_count = 0;
+  cudaGraphNode_t* node = nullptr;  ///< receives the node
+};
+
 /// @see ElementwiseArgs. An input may be the output itself, in the same order; no other overlap.
 /// cudaErrorInvalidDeviceFunction if the op has no kernel for its types.
-cudaError_t launch_elementwise(const ElementwiseArgs& args, int multiprocessors, cudaStream_t stream);
+cudaError_t launch_elementwise(const ElementwiseArgs& args, int multiprocessors, const Target& target);
 
 /// @see RandomArgs
-cudaError_t launch_random(const RandomArgs& args, cudaStream_t stream);
+cudaError_t launch_random(const RandomArgs& args, const Target& target);
 
 /// One block that does nothing.
-cudaError_t launch_empty(cudaStream_t stream);
+cudaError_t launch_empty(const Target& target);
 
 /// The device's copy of the generator: counters[0] = seed, counters[1] = increment, counters[counter_header + i] =
 /// base + relative[i] for i < n.

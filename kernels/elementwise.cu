@@ -1,6 +1,5 @@
 #include "kernels/elementwise.hpp"
 
-#include "kernels/cuda.cuh"
 #include "kernels/launch.cuh"
 
 namespace refrain::kernels {
@@ -250,7 +249,7 @@ i64 grid_for(i64 turns, int multiprocessors) {
 bool is_aligned(const void* pointer) { return reinterpret_cast<u64>(pointer) % access == 0; }
 
 cudaError_t launch_contiguous(const ElementwiseArgs& args, const Kernels& kernels, int multiprocessors,
-                              cudaStream_t stream) {
+                              const Target& target) {
   Contiguous params{};
   params.a = args.inputs[0].data;
   params.scalar_a = scalar_bits(args.in_type, args.inputs[0].scalar);
@@ -265,7 +264,7 @@ cudaError_t launch_contiguous(const ElementwiseArgs& args, const Kernels& kernel
     turns = args.size / kernels.vector_width;
     params.vector_end = turns * kernels.vector_width;
   }
-  return launch(kernels.contiguous, grid_for(turns, multiprocessors), block_size, params, stream);
+  return launch(kernels.contiguous, grid_for(turns, multiprocessors), block_size, params, target);
 }
 
 /// Whether each row of `width` elements or a multiple begins aligned to its vectors and is dense.
@@ -278,7 +277,7 @@ bool has_vectors(const ElementwiseInput& input, int ndim, int width) {
 }
 
 cudaError_t launch_strided(const ElementwiseArgs& args, const Kernels& kernels, int multiprocessors,
-                           cudaStream_t stream) {
+                           const Target& target) {
   const int width = kernels.vector_width;
   Strided params{};
   params.a = args.inputs[0].data;
@@ -302,16 +301,16 @@ cudaError_t launch_strided(const ElementwiseArgs& args, const Kernels& kernels, 
     params.b_vectors = args.input_count == 2 && has_vectors(args.inputs[1], args.ndim, width);
   }
   const i64 turns = params.out_vectors ? args.size / width : args.size;
-  return launch(kernels.strided, grid_for(turns, multiprocessors), block_size, params, stream);
+  return launch(kernels.strided, grid_for(turns, multiprocessors), block_size, params, target);
 }
 
 }  // namespace
 
-cudaError_t launch_elementwise(const ElementwiseArgs& args, int multiprocessors, cudaStream_t stream) {
+cudaError_t launch_elementwise(const ElementwiseArgs& args, int multiprocessors, const Target& target) {
   const Kernels& kernels = find_kernels(args);
   if (kernels.contiguous == nullptr) return cudaErrorInvalidDeviceFunction;
-  return args.contiguous ? launch_contiguous(args, kernels, multiprocessors, stream)
-                         : launch_strided(args, kernels, multiprocessors, stream);
+  return args.contiguous ? launch_contiguous(args, kernels, multiprocessors, target)
+                         : launch_strided(args, kernels, multiprocessors, target);
 }
 
 }  // namespace refrain::kernels

@@ -3,15 +3,24 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels/args.hpp"
+#include "kernels/cuda.cuh"
 
 namespace refrain::kernels {
 
-/// Launches a kernel of one parameter.
+/// Launches a kernel of one parameter on a stream, or adds it to a graph.
 template <class Params>
-cudaError_t launch(void (*kernel)(Params), i64 grid, int block, Params params, cudaStream_t stream) {
+cudaError_t launch(void (*kernel)(Params), i64 grid, int block, Params params, const Target& target) {
   void* arguments[] = {&params};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(grid)),
-                          dim3(static_cast<unsigned>(block)), arguments, 0, stream);
+  const void* function = reinterpret_cast<const void*>(kernel);
+  const dim3 blocks(static_cast<unsigned>(grid));
+  const dim3 threads(static_cast<unsigned>(block));
+  if (target.graph == nullptr) return cudaLaunchKernel(function, blocks, threads, arguments, 0, target.stream);
+  cudaKernelNodeParams node{};
+  node.func = const_cast<void*>(function);
+  node.gridDim = blocks;
+  node.blockDim = threads;
+  node.kernelParams = arguments;
+  return cudaGraphAddKernelNode(target.node, target.graph, target.before, target.before_count, &node);
 }
 
 }  // namespace refrain::kernels

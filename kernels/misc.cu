@@ -1,4 +1,3 @@
-#include "kernels/cuda.cuh"
 #include "kernels/launch.cuh"
 
 namespace refrain::kernels {
@@ -35,7 +34,7 @@ __global__ void __launch_bounds__(block_size) set_counters(const __grid_constant
 
 }  // namespace
 
-cudaError_t launch_empty(cudaStream_t stream) { return launch(empty, 1, 1, Nothing{}, stream); }
+cudaError_t launch_empty(const Target& target) { return launch(empty, 1, 1, Nothing{}, target); }
 
 cudaError_t launch_set_counters(u64* counters, const u64* relative, i64 n, u64 seed, u64 base, u64 increment,
                                 cudaStream_t stream) {

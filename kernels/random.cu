@@ -1,6 +1,5 @@
 #include "kernels/random.hpp"
 
-#include "kernels/cuda.cuh"
 #include "kernels/launch.cuh"
 
 namespace refrain::kernels {
@@ -40,8 +39,8 @@ Kernel find_kernel(Distribution distribution, Type type) {
 
 }  // namespace
 
-cudaError_t launch_random(const RandomArgs& args, cudaStream_t stream) {
-  return launch(find_kernel(args.distribution, args.type), args.grid, random_block, args, stream);
+cudaError_t launch_random(const RandomArgs& args, const Target& target) {
+  return launch(find_kernel(args.distribution, args.type), args.grid, random_block, args, target);
 }
 
 }  // namespace refrain::kernels

@@ -113,21 +113,6 @@ void CudaCapture::depend(int lane, int command) {
   update_capture_dependencies(native(lane), {&node, 1}, cudaStreamAddCaptureDependencies);
 }
 
-void CudaCapture::set_dependencies(int lane, std::span<const int> commands) {
-  std::vector<cudaGraphNode_t> nodes;
-  for (const int command : commands) nodes.push_back(nodes_[static_cast<std::size_t>(command)]);
-  update_capture_dependencies(native(lane), nodes, cudaStreamSetCaptureDependencies);
-}
-
-void CudaCapture::set_priority(int priority) {
-  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  REFRAIN_CUDA_CHECK(cudaGraphNodeGetType(nodes_.back(), &type));
-  if (type != cudaGraphNodeTypeKernel) return;
-  cudaKernelNodeAttrValue value{};
-  value.priority = priority;
-  REFRAIN_CUDA_CHECK(cudaGraphKernelNodeSetAttribute(nodes_.back(), cudaKernelNodeAttributePriority, &value));
-}
-
 void CudaCapture::join_lanes() {
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     const DeviceScope current(lanes_[i].device);
@@ -142,14 +127,10 @@ std::shared_ptr<runtime::Executable> CudaCapture::end(std::span<const std::uint6
   cudaGraph_t graph = nullptr;
   capturing_ = false;
   REFRAIN_CUDA_CHECK(cudaStreamEndCapture(lanes_[0].stream, &graph));
+  OwnedGraph owned(graph);
   leave();
-  try {
-    finish_counters(resources_, draw_increments);
-  } catch (...) {
-    ignore(cudaGraphDestroy(graph));
-    throw;
-  }
-  return std::make_shared<CudaExecutable>(graph, device_.index, std::move(resources_));
+  finish_counters(resources_, draw_increments);
+  return std::make_shared<CudaExecutable>(std::move(owned), device_.index, std::move(resources_));
 }
 
 }  // namespace refrain::cuda

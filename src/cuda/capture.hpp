@@ -11,8 +11,7 @@
 
 namespace refrain::cuda {
 
-/// A CUDA stream capture with numbered lanes: what live mode records into as the program goes, and what lowering
-/// replays a recorded program into. So both give the graph that plain CUDA captures from the same calls.
+/// A CUDA stream capture with numbered lanes, which live mode records into as the program goes.
 class CudaCapture final : public runtime::LiveCapture {
  public:
   enum class Mode : std::uint8_t { thread_local_, relaxed };
@@ -30,12 +29,6 @@ class CudaCapture final : public runtime::LiveCapture {
   void depend(int lane, int command) override;
   cudaStream_t native(int lane) const noexcept override { return lanes_[static_cast<std::size_t>(lane)].stream; }
   std::shared_ptr<runtime::Executable> end(std::span<const std::uint64_t> draw_increments) override;
-
-  /// Replaces what the lane's next command depends on by these commands.
-  void set_dependencies(int lane, std::span<const int> commands);
-  /// Gives the newest command's node a priority of its own.
-  void set_priority(int priority);
-  void keep_alive(std::shared_ptr<const void> what) { resources_.keep_alive = std::move(what); }
 
  private:
   struct Lane {

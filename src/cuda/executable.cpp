@@ -41,13 +41,19 @@ void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> func
   REFRAIN_CUDA_CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
 }
 
-CudaExecutable::CudaExecutable(cudaGraph_t graph, int device, GraphResources resources)
-    : graph_(graph), resources_(std::move(resources)) {
+OwnedGraph::OwnedGraph() { REFRAIN_CUDA_CHECK(cudaGraphCreate(&graph_, 0)); }
+
+OwnedGraph::~OwnedGraph() {
+  if (graph_ != nullptr) ignore(cudaGraphDestroy(graph_));
+}
+
+CudaExecutable::CudaExecutable(OwnedGraph graph, int device, GraphResources resources)
+    : graph_(std::move(graph)), resources_(std::move(resources)) {
   const DeviceScope current(device);
   const RelaxedScope relaxed;
   try {
-    for (const auto& function : resources_.functions) retain(graph_, function);
-    REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_, cudaGraphInstantiateFlagUseNodePriority));
+    for (const auto& function : resources_.functions) retain(graph_.get(), function);
+    REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_.get(), cudaGraphInstantiateFlagUseNodePriority));
     cudaStream_t stream = nullptr;
     REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     const cudaError_t status = cudaGraphUpload(exec_, stream);
@@ -55,7 +61,6 @@ CudaExecutable::CudaExecutable(cudaGraph_t graph, int device, GraphResources res
     check(status, "cudaGraphUpload");
   } catch (...) {
     if (exec_ != nullptr) ignore(cudaGraphExecDestroy(exec_));
-    ignore(cudaGraphDestroy(graph_));
     throw;
   }
 }
@@ -63,7 +68,6 @@ CudaExecutable::CudaExecutable(cudaGraph_t graph, int device, GraphResources res
 CudaExecutable::~CudaExecutable() {
   const RelaxedScope relaxed;
   ignore(cudaGraphExecDestroy(exec_));
-  ignore(cudaGraphDestroy(graph_));
 }
 
 void CudaExecutable::launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) {

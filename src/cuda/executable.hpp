@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace refrain::cuda {
@@ -22,6 +23,20 @@ class DeviceBytes {
 
  private:
   void* address_ = nullptr;
+};
+
+/// A CUDA graph.
+class OwnedGraph {
+ public:
+  OwnedGraph();
+  explicit OwnedGraph(cudaGraph_t graph) noexcept : graph_(graph) {}
+  OwnedGraph(OwnedGraph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  OwnedGraph& operator=(OwnedGraph&&) = delete;
+  ~OwnedGraph();
+  cudaGraph_t get() const noexcept { return graph_; }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
 };
 
 /// What a graph's nodes point at besides arrays.
@@ -41,18 +56,17 @@ void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> func
 /// An instantiated, uploaded CUDA graph.
 class CudaExecutable final : public runtime::Executable {
  public:
-  /// Takes the graph over.
-  CudaExecutable(cudaGraph_t graph, int device, GraphResources resources);
+  CudaExecutable(OwnedGraph graph, int device, GraphResources resources);
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
 
   void launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) override;
   cudaGraphExec_t native() const noexcept override { return exec_; }
-  cudaGraph_t native_graph() const noexcept override { return graph_; }
+  cudaGraph_t native_graph() const noexcept override { return graph_.get(); }
 
  private:
-  cudaGraph_t graph_;
+  OwnedGraph graph_;
   cudaGraphExec_t exec_ = nullptr;
   GraphResources resources_;
 };

@@ -7,12 +7,8 @@
 
 namespace refrain::cuda {
 
-/// Lowers a plan by stream capture: literally, or on one stream per device with exact predecessors. Another thread's
-/// device-wide call can invalidate that; after some tries the graph is assembled node by node.
+/// Makes the CUDA graph of a plan, node by node: the nodes, types and edges that plain CUDA captures from the same
+/// program, without an open capture for other threads to run into.
 std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan);
-
-/// The same graph, each command captured for itself and its node added with its predecessors: a window that short is
-/// missed sooner or later by any thread that synchronises the device again and again.
-std::shared_ptr<runtime::Executable> assemble(const runtime::Plan& plan);
 
 }  // namespace refrain::cuda

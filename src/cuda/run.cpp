@@ -13,15 +13,13 @@ namespace refrain::cuda {
 
 namespace {
 
-/// One launch for each kind of command.
-struct Runner {
-  cudaStream_t stream;
+/// The commands that are kernels, on a stream or as a node.
+struct Kernels {
+  kernels::Target target;
   int device;
   void* const* addresses;
-  bool in_graph = false;
-  const void* literal = nullptr;  ///< in a graph: its copy of an upload's bytes on the device
 
-  void operator()(const runtime::EmptyCommand&) const { check(kernels::launch_empty(stream), "launch_empty"); }
+  void operator()(const runtime::EmptyCommand&) const { check(kernels::launch_empty(target), "launch_empty"); }
 
   void operator()(const runtime::ElementwiseCommand& command) const {
     kernels::ElementwiseArgs args = command.args;
@@ -29,30 +27,41 @@ struct Runner {
     for (std::size_t i = 0; i < 2; ++i) {
       if (command.in_access[i] >= 0) args.inputs[i].data = addresses[command.in_access[i]];
     }
-    check(kernels::launch_elementwise(args, properties_of(device).multiprocessors, stream), "launch_elementwise");
+    check(kernels::launch_elementwise(args, properties_of(device).multiprocessors, target), "launch_elementwise");
   }
 
   void operator()(const runtime::RandomCommand& command) const {
     kernels::RandomArgs args = command.args;
     args.out = addresses[0];
-    check(kernels::launch_random(args, stream), "launch_random");
+    check(kernels::launch_random(args, target), "launch_random");
   }
+};
+
+void call_function(void* function) { (*static_cast<const runtime::HostFunction*>(function))(); }
+
+/// One call for each kind of command, on a stream. `in_graph`: it is capturing, and the graph owns what is read.
+struct OnStream : Kernels {
+  using Kernels::operator();
+  bool in_graph = false;
+  const void* literal = nullptr;  ///< in a graph: its copy of an upload's bytes on the device
+
+  cudaStream_t stream() const { return target.stream; }
 
   void operator()(const runtime::UploadCommand& command) const {
     if (in_graph) {
       // A node that reads the device is faster than one that reads pageable memory, and the bytes are the graph's.
       REFRAIN_CUDA_CHECK(
-          cudaMemcpyAsync(addresses[0], literal, command.owned->size(), cudaMemcpyDeviceToDevice, stream));
+          cudaMemcpyAsync(addresses[0], literal, command.owned->size(), cudaMemcpyDeviceToDevice, stream()));
       return;
     }
     REFRAIN_CUDA_CHECK(
-        cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(), cudaMemcpyHostToDevice, stream));
+        cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(), cudaMemcpyHostToDevice, stream()));
   }
 
   void operator()(const runtime::HostFunctionCommand& command) const {
     if (in_graph) {
-      const cudaHostFn_t call = [](void* function) { (*static_cast<const runtime::HostFunction*>(function))(); };
-      REFRAIN_CUDA_CHECK(cudaLaunchHostFunc(stream, call, const_cast<runtime::HostFunction*>(command.function.get())));
+      void* const function = const_cast<runtime::HostFunction*>(command.function.get());
+      REFRAIN_CUDA_CHECK(cudaLaunchHostFunc(stream(), call_function, function));
       return;
     }
     using Holder = std::shared_ptr<const runtime::HostFunction>;
@@ -63,16 +72,43 @@ struct Runner {
       // The user's destructors may reach the device, which CUDA forbids in its own threads.
       runtime::retire(std::move(*function));
     };
-    REFRAIN_CUDA_CHECK(cudaLaunchHostFunc(stream, call, holder.get()));
+    REFRAIN_CUDA_CHECK(cudaLaunchHostFunc(stream(), call, holder.get()));
     (void)holder.release();
   }
 
   void operator()(const runtime::EventRecordCommand& command) const {
-    REFRAIN_CUDA_CHECK(cudaEventRecordWithFlags(command.native->native(), stream, cudaEventRecordExternal));
+    REFRAIN_CUDA_CHECK(cudaEventRecordWithFlags(command.native->native(), stream(), cudaEventRecordExternal));
   }
 
   void operator()(const runtime::EventWaitCommand& command) const {
-    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, command.native->native(), cudaEventWaitExternal));
+    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream(), command.native->native(), cudaEventWaitExternal));
+  }
+};
+
+/// One node for each kind of command, of the type that capturing it gives.
+struct AsNode : Kernels {
+  using Kernels::operator();
+  const void* literal = nullptr;
+
+  void operator()(const runtime::UploadCommand& command) const {
+    REFRAIN_CUDA_CHECK(cudaGraphAddMemcpyNode1D(target.node, target.graph, target.before, target.before_count,
+                                                addresses[0], literal, command.owned->size(),
+                                                cudaMemcpyDeviceToDevice));
+  }
+
+  void operator()(const runtime::HostFunctionCommand& command) const {
+    const cudaHostNodeParams params{call_function, const_cast<runtime::HostFunction*>(command.function.get())};
+    REFRAIN_CUDA_CHECK(cudaGraphAddHostNode(target.node, target.graph, target.before, target.before_count, &params));
+  }
+
+  void operator()(const runtime::EventRecordCommand& command) const {
+    REFRAIN_CUDA_CHECK(cudaGraphAddEventRecordNode(target.node, target.graph, target.before, target.before_count,
+                                                   command.native->native()));
+  }
+
+  void operator()(const runtime::EventWaitCommand& command) const {
+    REFRAIN_CUDA_CHECK(cudaGraphAddEventWaitNode(target.node, target.graph, target.before, target.before_count,
+                                                 command.native->native()));
   }
 };
 
@@ -80,7 +116,7 @@ struct Runner {
 
 void run_command(cudaStream_t stream, const runtime::Command& command, void* const* addresses) {
   const DeviceScope current(command.device.index);
-  std::visit(Runner{stream, command.device.index, addresses}, command.payload);
+  std::visit(OnStream{{stream, command.device.index, addresses}}, command.payload);
 }
 
 GraphCommand::GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources)
@@ -102,7 +138,22 @@ GraphCommand::GraphCommand(const runtime::Command& command, void* const* address
 
 void GraphCommand::launch(cudaStream_t stream) const {
   const DeviceScope current(command_.device.index);
-  std::visit(Runner{stream, command_.device.index, addresses_, true, literal_}, command_.payload);
+  std::visit(OnStream{{stream, command_.device.index, addresses_}, true, literal_}, command_.payload);
+}
+
+cudaGraphNode_t GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, int priority) const {
+  const DeviceScope current(command_.device.index);
+  cudaGraphNode_t node = nullptr;
+  const kernels::Target target(graph, before.data(), before.size(), &node);
+  std::visit(AsNode{{target, command_.device.index, addresses_}, literal_}, command_.payload);
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  if (priority != 0) REFRAIN_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
+  if (type == cudaGraphNodeTypeKernel) {
+    cudaKernelNodeAttrValue value{};
+    value.priority = priority;
+    REFRAIN_CUDA_CHECK(cudaGraphKernelNodeSetAttribute(node, cudaKernelNodeAttributePriority, &value));
+  }
+  return node;
 }
 
 }  // namespace refrain::cuda

@@ -27,7 +27,7 @@ std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, Instan
   std::shared_ptr<Exec> exec = runtime::own(new Exec(program, options));
   Planner planner(program);
   std::vector<Diagnostic> diagnostics = planner.diagnostics();
-  Draft draft{*program, std::move(planner).plan(options.optimize == Optimize::none), std::move(diagnostics)};
+  Draft draft{*program, std::move(planner).plan(), std::move(diagnostics)};
   exec->outside_accesses_ = boundary_accesses(*program);
   for (const runtime::BufferRef& buffer : program->made) {
     if (is_output(*buffer.get())) exec->outputs_.push_back(buffer.get());
@@ -74,7 +74,7 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, SourceLocation where) {
   std::optional<runtime::Plan> live;
   if (recording()->is_live()) {
     lock.unlock();  // memory is taken for this occurrence
-    live = Planner(program_).plan(false);
+    live = Planner(program_).plan();
     lock.lock();
     if (recording() == nullptr) return false;
   }

@@ -10,7 +10,15 @@ namespace refrain::graph {
 
 using runtime::Access;
 using runtime::Buffer;
-using runtime::PlanStep;
+
+namespace {
+
+runtime::PlannedLane lane_info(const Program& program, int lane) {
+  const LaneInfo& info = program.lanes[static_cast<std::size_t>(lane)];
+  return {info.device, info.priority};
+}
+
+}  // namespace
 
 std::optional<runtime::Command> moved_draw(const runtime::Command& command, const std::vector<std::uint64_t>& offsets,
                                            const std::optional<std::uint64_t>& seed) {
@@ -72,78 +80,44 @@ void Planner::place(const Program& program, Occurrence& occurrence) {
   }
 }
 
-runtime::Plan Planner::plan(bool literal) && {
+runtime::Plan Planner::plan() && {
   const Program& program = *memory_->program;
-  literal_ = literal;
   plan_.device = program.device;
   plan_.draw_increments = program.draw_increments;
   plan_.keep_alive = memory_;
-  add_lane(program.lanes.front());
+  plan_.lanes.push_back(lane_info(program, 0));
   write(outermost_, {});
   return std::move(plan_);
 }
 
-int Planner::add_lane(const LaneInfo& info) {
-  plan_.lanes.push_back({info.device, info.priority});
-  return static_cast<int>(plan_.lanes.size()) - 1;
-}
-
-void Planner::step(PlanStep::Kind kind, int lane, int index) {
-  if (literal_) plan_.steps.push_back({kind, lane, index});
-}
-
 std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place) {
-  using Kind = PlanStep::Kind;
   const Program& program = *occurrence.program;
   std::vector<int> lanes(program.lanes.size(), -1);  // the plan's lane for each
   lanes[0] = place.origin;
   std::vector<std::vector<int>> ends(program.nodes.size());  // what a node became, as far as later ones wait for it
-  std::vector<int> points;                                   // the plan's number for each record
   std::vector<bool> awaited(program.nodes.size(), false);
   auto child = occurrence.children.begin();
-  for (const PlanStep& recorded : program.steps) {
-    const auto index = static_cast<std::size_t>(recorded.index);
-    int& lane = lanes[static_cast<std::size_t>(recorded.lane)];
-    switch (recorded.kind) {
-      case Kind::fork:
-        lane = add_lane(program.lanes[static_cast<std::size_t>(recorded.lane)]);
-        step(Kind::fork, lane, 0);
-        if (place.beginning >= 0) step(Kind::wait, lane, place.beginning);
-        break;
-      case Kind::record:
-        points.push_back(points_++);
-        step(Kind::record, lane, 0);
-        break;
-      case Kind::wait: step(Kind::wait, lane, points[index]); break;
-      case Kind::depend:
-        for (const int end : ends[index]) step(Kind::depend, lane, end);
-        break;
-      case Kind::command: {
-        const Node& node = program.nodes[index];
-        std::vector<int> before;
-        for (const int dependency : node.dependencies) {
-          const auto& of = ends[static_cast<std::size_t>(dependency)];
-          before.insert(before.end(), of.begin(), of.end());
-          awaited[static_cast<std::size_t>(dependency)] = true;
-        }
-        if (node.dependencies.empty()) before = place.before;
-        std::sort(before.begin(), before.end());
-        before.erase(std::unique(before.begin(), before.end()), before.end());
-        if (node.child != nullptr) {
-          ends[index] = write_child(node, *child++, place, std::move(before), lane);
-        } else {
-          ends[index] = {static_cast<int>(plan_.commands.size())};
-          write_command(node, occurrence, place, std::move(before), lane);
-        }
-        break;
-      }
+  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    const Node& node = program.nodes[i];
+    int& lane = lanes[static_cast<std::size_t>(node.lane)];
+    if (lane < 0) {
+      lane = static_cast<int>(plan_.lanes.size());
+      plan_.lanes.push_back(lane_info(program, node.lane));
     }
-  }
-  if (place.beginning >= 0) {  // the program's streams are joined to its origin
-    for (std::size_t i = 1; i < lanes.size(); ++i) {
-      if (lanes[i] < 0) continue;
-      step(Kind::record, lanes[i], 0);
-      step(Kind::wait, place.origin, points_++);
+    std::vector<int> before;
+    for (const int dependency : node.dependencies) {
+      const auto& of = ends[static_cast<std::size_t>(dependency)];
+      before.insert(before.end(), of.begin(), of.end());
+      awaited[static_cast<std::size_t>(dependency)] = true;
+    }
+    if (node.dependencies.empty()) before = place.before;
+    std::sort(before.begin(), before.end());
+    before.erase(std::unique(before.begin(), before.end()), before.end());
+    if (node.child != nullptr) {
+      ends[i] = write_child(node, *child++, place, std::move(before), lane);
+    } else {
+      ends[i] = {static_cast<int>(plan_.commands.size())};
+      write_command(node, occurrence, place, std::move(before), lane);
     }
   }
   std::vector<int> last;
@@ -155,8 +129,7 @@ std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place
 
 std::vector<int> Planner::write_child(const Node& node, const Occurrence& child, const Place& place,
                                       std::vector<int> before, int lane) {
-  step(PlanStep::Kind::record, lane, 0);
-  Place inner{std::move(before), lane, points_++, node.child_offsets, node.child_seed};
+  Place inner{std::move(before), lane, node.child_offsets, node.child_seed};
   if (!inner.seed) {  // its draws count from where those of this occurrence do
     inner.seed = place.seed;
     inner.offsets.resize(std::max(inner.offsets.size(), place.offsets.size()), 0);
@@ -175,7 +148,6 @@ void Planner::write_command(const Node& node, const Occurrence& occurrence, cons
   for (const Access& access : node.accesses) planned.addresses.push_back(occurrence.addresses.at(access.buffer));
   planned.dependencies = std::move(before);
   planned.lane = lane;
-  step(PlanStep::Kind::command, lane, static_cast<int>(plan_.commands.size()));
   plan_.commands.push_back(std::move(planned));
 }
 

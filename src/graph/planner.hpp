@@ -28,8 +28,7 @@ class Planner {
   /// @throws Error(Errc::out_of_memory)
   explicit Planner(const std::shared_ptr<Program>& program);
 
-  /// `literal`: with the steps that literal lowering follows.
-  runtime::Plan plan(bool literal) &&;
+  runtime::Plan plan() &&;
   const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }
 
  private:
@@ -43,7 +42,6 @@ class Planner {
   struct Place {
     std::vector<int> before;             ///< commands that come before all of its own
     int origin = 0;                      ///< the plan's lane that its origin runs on
-    int beginning = -1;                  ///< the point that its other lanes fork from; -1: the capture's
     std::vector<std::uint64_t> offsets;  ///< where its draws start, by ordinal
     std::optional<std::uint64_t> seed;   ///< its draws count from this seed in every replay
   };
@@ -60,8 +58,6 @@ class Planner {
                                int lane);
   void write_command(const Node& node, const Occurrence& occurrence, const Place& place, std::vector<int> before,
                      int lane);
-  int add_lane(const LaneInfo& info);
-  void step(runtime::PlanStep::Kind kind, int lane, int index);
 
   std::shared_ptr<Memory> memory_;
   Occurrence outermost_;
@@ -73,8 +69,6 @@ class Planner {
   std::vector<Temporary> temporaries_;
   bool materialized_ = false;
   runtime::Plan plan_;
-  bool literal_ = false;
-  int points_ = 0;  ///< records among the steps
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -69,7 +69,6 @@ struct Program {
   Device device;  ///< of the origin
   std::deque<Node> nodes;
   std::vector<LaneInfo> lanes;
-  std::vector<runtime::PlanStep> steps;     ///< what was issued, for literal lowering
   std::vector<runtime::BufferRef> made;     ///< in the capture
   std::vector<runtime::BufferRef> outside;  ///< in order of first use
   std::vector<runtime::Buffer*> reads;      ///< those of them that must have values before a replay

@@ -112,7 +112,6 @@ int Recording::lane_of(StreamCore& stream, const char* call, SourceLocation wher
   const auto known = lane_numbers_.find(&stream);
   if (known != lane_numbers_.end()) return known->second;
   const int lane = add_lane(stream);
-  program_->steps.push_back({runtime::PlanStep::Kind::fork, lane, 0});
   if (scope_ == Scope::thread) {
     note(DiagnosticKind::forked, Severity::info, {},
          stream.str() + " joined at its first use" + (where.line != 0 ? " at " + where.str() : "") +

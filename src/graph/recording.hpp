@@ -122,7 +122,6 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   std::unordered_map<const runtime::StreamCore*, int> lane_numbers_;
   std::unordered_map<const runtime::Buffer*, std::vector<RecordedAccess>> histories_;
   std::optional<Stream> outside_;  ///< waits for what the program waits for outside
-  int points_ = 0;
   int pruned_ = 0;
   std::unique_ptr<runtime::LiveCapture> live_;
   std::shared_ptr<Program> given_up_;  ///< of a live capture that failed half-way; destroyed without the lock

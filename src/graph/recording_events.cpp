@@ -11,7 +11,6 @@ namespace refrain::graph {
 using runtime::EventCore;
 using runtime::order_mutex;
 using runtime::OrderLock;
-using runtime::PlanStep;
 using runtime::StreamCore;
 
 /// A record inside a capture: what an event waits for there.
@@ -25,7 +24,7 @@ class Recording::Point final : public runtime::CapturedPoint {
 
   const std::shared_ptr<CaptureTag> tag;
   const Frontier frontier;
-  const int number;
+  const int number;  ///< the live capture's
 };
 
 bool Recording::holds(const EventCore& event) const {
@@ -40,10 +39,8 @@ void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocatio
     program_->events.push_back(event.shared_from_this());
   }
   event.device = stream.device;
-  event.captured = std::make_shared<Point>(tag_, lanes_[static_cast<std::size_t>(lane)].frontier, points_);
-  program_->steps.push_back({PlanStep::Kind::record, lane, points_});
-  ++points_;
-  if (live_ != nullptr) live_->record(lane);
+  event.captured = std::make_shared<Point>(tag_, lanes_[static_cast<std::size_t>(lane)].frontier,
+                                           live_ != nullptr ? live_->record(lane) : 0);
 }
 
 void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation where) {
@@ -99,7 +96,6 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
     }
   }
   merge(frontier.clock, point->frontier.clock);
-  program_->steps.push_back({PlanStep::Kind::wait, lane_number, point->number});
   if (live_ != nullptr) live_->wait(lane_number, point->number);
 }
 

@@ -16,7 +16,6 @@ using runtime::Access;
 using runtime::AccessMode;
 using runtime::Buffer;
 using runtime::Command;
-using runtime::PlanStep;
 using runtime::StreamCore;
 
 namespace {
@@ -152,7 +151,6 @@ void Recording::add_node(StreamCore& stream, const Command& command, const std::
     upload->bytes = {};
   }
   for (const int hazard : hazards) {
-    program_->steps.push_back({PlanStep::Kind::depend, lane_number, hazard});
     if (refrain::hazards() == Hazards::add) {
       note(DiagnosticKind::edge_added, Severity::warning, {hazard, id},
            place(command) + " touches the memory of " +
@@ -160,7 +158,6 @@ void Recording::add_node(StreamCore& stream, const Command& command, const std::
                " on another stream and nothing ordered the two; the edge was added");
     }
   }
-  program_->steps.push_back({PlanStep::Kind::command, lane_number, id});
   lane.frontier = {{id}, std::move(clock)};
   keep(command, id);
 

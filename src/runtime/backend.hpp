@@ -54,8 +54,8 @@ class Executable {
   virtual cudaGraph_t native_graph() const noexcept { return nullptr; }
 };
 
-/// A capture on the backend's own, really capturing streams: what `live` mode and literal lowering record into. Lanes
-/// are numbered by the caller; lane 0 is the origin. Null on backends that have no such thing.
+/// A capture on the backend's own, really capturing streams: what `live` mode records into. Lanes are numbered by the
+/// caller; lane 0 is the origin. Null on backends that have no such thing.
 class LiveCapture {
  public:
   virtual ~LiveCapture() = default;  ///< abandons the capture when it was not ended

@@ -31,20 +31,11 @@ struct PlannedLane {
   int priority = 0;
 };
 
-/// One step of the program as written, for literal lowering.
-struct PlanStep {
-  enum class Kind : std::uint8_t { fork, command, record, wait, depend };
-  Kind kind = Kind::command;
-  int lane = 0;
-  int index = 0;  ///< command: its number; record: the point's number; wait: that of the point; depend: a command
-};
-
 /// What a backend makes an executable of. Refers to the program's commands, which outlive the executable.
 struct Plan {
   Device device;  ///< the origin's
   std::vector<PlannedLane> lanes;
   std::vector<PlannedCommand> commands;        ///< in an order that respects the dependencies
-  std::vector<PlanStep> steps;                 ///< empty unless literal
   std::vector<std::uint64_t> draw_increments;  ///< by device ordinal: how far one run advances the generator
   std::shared_ptr<const void> keep_alive;      ///< the program and its memory
 };

@@ -1,26 +1,54 @@
 // How plans become CUDA graphs.
 
-#include "cuda/lower.hpp"
-#include "graph/planner.hpp"
 #include "native_graph.hpp"
 #include "support.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <refrain/refrain.hpp>
 
-#include <utility>
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <thread>
 
 namespace rf = refrain;
 
+namespace {
+
+/// A thread that synchronises the device without pause, and how often that failed.
+class Hammer {
+ public:
+  ~Hammer() { stop(); }
+  int stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    return failures_;
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<int> failures_{0};
+  std::thread thread_{[this] {
+    while (!stop_) {
+      if (cudaDeviceSynchronize() != cudaSuccess) ++failures_;
+    }
+  }};
+};
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(cuda_lowering)
 
-BOOST_AUTO_TEST_CASE(a_graph_assembled_node_by_node_is_the_one_that_capture_gives) {
+BOOST_AUTO_TEST_CASE(every_kind_of_command_becomes_the_node_that_live_capture_gives) {
   const auto [lowest, highest] = rf::Stream::priority_range(rf::current_device());
   const rf::Stream side(highest);
   rf::Event timing({.timing = true});
-  const rf::Graph graph = rf::capture([&] {
+  rf::Event external({.external = true});
+  const auto body = [&] {
     rf::Array left = rf::randn({1000}) * 2 + rf::array({1.0});
     timing.record(rf::current_stream());
+    rf::current_stream().wait_event(external);
+    rf::bench::empty(rf::current_stream());
     rf::Array right;
     {
       const rf::StreamGuard on(side);
@@ -29,12 +57,31 @@ BOOST_AUTO_TEST_CASE(a_graph_assembled_node_by_node_is_the_one_that_capture_give
     rf::current_stream().wait_stream(side);
     rf::current_stream().launch_host_func([] {});
     left += right;
-  });
-  rf::graph::Planner captured(graph.program());
-  rf::graph::Planner assembled(graph.program());
-  const auto by_capture = rf::cuda::lower_to_cuda(std::move(captured).plan(false));
-  const auto by_node = rf::cuda::assemble(std::move(assembled).plan(false));
-  BOOST_TEST(read_graph(by_node->native_graph()) == read_graph(by_capture->native_graph()));
+  };
+  const rf::Graph held_back = rf::capture(body);
+  const rf::Graph live = rf::capture(body, {.live = true});
+  const rf::GraphExec exec = held_back.instantiate();
+  BOOST_TEST(read_graph(exec.native_graph()) == read_graph(live.native()));
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_graphs_are_made_while_another_thread_synchronises_the_device) {
+  const rf::Stream side;
+  rf::Array x = rf::zeros({1000});
+  Hammer hammer;
+  for (int i = 0; i < 1000; ++i) {
+    const rf::Graph graph = rf::capture([&] {
+      rf::Array right;
+      {
+        const rf::StreamGuard on(side);
+        right = x + 1;
+      }
+      rf::current_stream().wait_stream(side);
+      x.assign(right + rf::array({1.0}));
+    });
+    graph.instantiate({.optimize = i % 2 == 0 ? rf::Optimize::none : rf::Optimize::all}).replay();
+  }
+  BOOST_TEST(hammer.stop() == 0);
+  BOOST_TEST(rf::test::holds(x, 2000));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
