@@ -61,6 +61,7 @@ void Counters::prepare(runtime::GeneratorPosition at, runtime::StreamCore& strea
   if (known_ && at == expected_) return;
   const cudaStream_t native = native_of(stream);
   if (stream.device.index == device_) {
+    const DeviceScope current(device_);
     set(at, native);
   } else {
     // A kernel runs on its own device: a stream there does it, between what came before on the replay's stream and the
