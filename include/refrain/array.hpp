@@ -52,10 +52,10 @@ struct Scalar {
 
 class Operand;
 
-/// A dense n-dimensional array on one device. A handle: copies name the same elements, so an in-place op is seen
-/// through all of them; `a = b` only rebinds the name. Ops are issued on the current stream of the array's device,
-/// return before they have run, and are recorded while a capture is open. Arrays made while recording have no values
-/// before the first replay.
+/// A dense n-dimensional array on one device, or rows of one. A handle: copies name the same elements, so an in-place
+/// op is seen through all of them; `a = b` only rebinds the name. Ops are issued on the current stream of the array's
+/// device, return before they have run, and are recorded while a capture is open. Arrays made while recording have no
+/// values before the first replay.
 class Array {
  public:
   /// No array; any use but assignment and destruction throws Errc::invalid_value.
@@ -74,6 +74,11 @@ class Array {
   std::int64_t size_bytes(SourceLocation where = SourceLocation::current()) const;
   DType dtype(SourceLocation where = SourceLocation::current()) const;
   Device device(SourceLocation where = SourceLocation::current()) const;
+
+  /// Rows [begin, end) of the first axis, as a view: it shares the elements, so that in-place ops on either are seen
+  /// through both. Negative positions count from the end, as in Python; positions outside the axis are refused.
+  /// @throws Error(Errc::invalid_value) on an array without axes, or when begin > end or outside [0, extent]
+  Array slice(std::int64_t begin, std::int64_t end, SourceLocation where = SourceLocation::current()) const;
 
   /// The elements in row-major order. Waits for the last writer on whatever stream.
   /// @throws Error(Errc::invalid_value) when T is not the dtype's type; capture_unsupported while recording;
@@ -114,6 +119,7 @@ class Array {
   void read_bytes(void* target, DType as, SourceLocation where) const;
 
   runtime::Buffer* buffer_ = nullptr;
+  std::int64_t offset_ = 0;  ///< bytes from the buffer's begin
   Shape shape_;
   DType dtype_ = DType::float32;
 };

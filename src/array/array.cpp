@@ -6,6 +6,8 @@
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -16,12 +18,16 @@ using runtime::Buffer;
 using runtime::order_mutex;
 using runtime::OrderLock;
 
-Array::Array(const Array& other) noexcept : buffer_(other.buffer_), shape_(other.shape_), dtype_(other.dtype_) {
+Array::Array(const Array& other) noexcept
+    : buffer_(other.buffer_), offset_(other.offset_), shape_(other.shape_), dtype_(other.dtype_) {
   if (buffer_ != nullptr) buffer_->retain_handle();
 }
 
 Array::Array(Array&& other) noexcept
-    : buffer_(std::exchange(other.buffer_, nullptr)), shape_(other.shape_), dtype_(other.dtype_) {}
+    : buffer_(std::exchange(other.buffer_, nullptr)),
+      offset_(other.offset_),
+      shape_(other.shape_),
+      dtype_(other.dtype_) {}
 
 Array& Array::operator=(const Array& other) noexcept { return *this = Array(other); }
 
@@ -29,6 +35,7 @@ Array& Array::operator=(Array&& other) noexcept {
   if (this == &other) return *this;
   Buffer* const mine = buffer_;
   buffer_ = std::exchange(other.buffer_, nullptr);
+  offset_ = other.offset_;
   shape_ = other.shape_;
   dtype_ = other.dtype_;
   if (mine != nullptr) mine->release_handle();
@@ -54,6 +61,31 @@ DType Array::dtype(SourceLocation where) const {
 Device Array::device(SourceLocation where) const {
   require_defined(*this, "device", where);
   return buffer_->device();
+}
+
+Array Array::slice(std::int64_t begin, std::int64_t end, SourceLocation where) const {
+  require_defined(*this, "slice", where);
+  const std::string range = "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  if (shape_.ndim() == 0) {
+    throw Error(Errc::invalid_value, "slice", "an array of shape " + shape_.str(), "has no axis to slice; use it whole",
+                where);
+  }
+  const std::int64_t extent = shape_[0];
+  const std::int64_t first = begin < 0 ? begin + extent : begin;
+  const std::int64_t last = end < 0 ? end + extent : end;
+  if (first < 0 || last > extent || first > last) {
+    throw Error(Errc::invalid_value, "slice", "rows " + range + " of shape " + shape_.str(),
+                "are not within the " + std::to_string(extent) +
+                    " of the first axis; give 0 <= begin <= end <= " + std::to_string(extent),
+                where);
+  }
+  std::array<std::int64_t, Shape::max_ndim> extents{};
+  std::copy(shape_.begin(), shape_.end(), extents.begin());
+  extents[0] = last - first;
+  Array view = *this;
+  view.shape_ = Shape(std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(shape_.ndim())));
+  if (extent > 0) view.offset_ += first * (shape_.size() / extent) * size_of(dtype_);
+  return view;
 }
 
 namespace {
@@ -107,10 +139,10 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   const Landing landing(runtime::service_stream(buffer.device()), target, count * item);
   OrderLock lock(order_mutex());
   const std::shared_ptr<runtime::StreamCore> stream = reading_stream(buffer).shared_from_this();
-  const runtime::Access read{&buffer, first * item, (first + count) * item, runtime::AccessMode::read};
+  const std::int64_t begin = ArrayAccess::offset(array) + first * item;
+  const runtime::Access read{&buffer, begin, begin + count * item, runtime::AccessMode::read};
   runtime::order_before(*stream, {&read, 1}, call, where, false);
-  const auto* source = static_cast<const std::byte*>(buffer.address()) + read.begin;
-  stream->backend().download(*stream, landing.address(), source, count * item);
+  stream->backend().download(*stream, landing.address(), read.address(buffer.address()), count * item);
   runtime::note_after(*stream, {&read, 1}, call, where);
   const runtime::StreamPoint done{stream->slot, stream->position};
   const runtime::Clock before = stream->clock;

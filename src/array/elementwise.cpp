@@ -244,6 +244,21 @@ Array binary(const char* label, ElementwiseOp op, const Operand& left, const Ope
   return out;
 }
 
+/// The operand, or a copy of it in `keep` where writing the target would change elements that are still to be read.
+Operand apart_from(const Array& target, const Operand& operand, const char* label, Array& keep) {
+  const Array* array = operand.array();
+  if (array == nullptr || array->buffer() != target.buffer()) return operand;
+  const runtime::Access read = whole(*array, AccessMode::read);
+  const runtime::Access written = whole(target, AccessMode::write);
+  if (read.begin >= written.end || written.begin >= read.end) return operand;
+  const bool is_same = read.begin == written.begin && ArrayAccess::shape(*array) == ArrayAccess::shape(target);
+  if (is_same) return operand;
+  runtime::StreamCore& stream = runtime::thread_stream(target.buffer()->device());
+  keep = make_array(stream, ArrayAccess::shape(*array), ArrayAccess::dtype(*array), operand.where());
+  submit_op(stream, label, ElementwiseOp::copy, keep, {&operand}, ArrayAccess::dtype(*array), operand.where());
+  return Operand(keep, operand.where());
+}
+
 void require_fits(const Array& target, const Shape& shape, DType dtype, const char* label, SourceLocation where) {
   if (broadcast(target.shape(), shape, label, where) != target.shape()) {
     throw Error(Errc::invalid_value, label, "a target of shape " + target.shape().str(),
@@ -266,7 +281,8 @@ void in_place(const char* label, ElementwiseOp op, const Array& target, const Op
                right.where());
   check_order(stream, label, {&left, &right}, &target, right.where());
   Array keep;
-  const Operand b = converted(right, dtype, label, keep);
+  Array copy;
+  const Operand b = apart_from(target, converted(right, dtype, label, keep), label, copy);
   submit_op(stream, label, op, target, {&left, &b}, dtype, right.where());
 }
 
@@ -316,7 +332,10 @@ void Array::assign(const Operand& source) {
   runtime::StreamCore& stream = stream_for(target, source, "assign");
   const DType from = source.array() != nullptr ? source.array()->dtype() : promote(dtype_, source.scalar());
   require_fits(*this, source.array() != nullptr ? source.array()->shape() : Shape{}, from, "assign", source.where());
-  submit_op(stream, "assign", ElementwiseOp::copy, *this, {&source}, source.array() != nullptr ? from : dtype_,
+  check_order(stream, "assign", {&source}, this, source.where());
+  Array keep;
+  const Operand from_apart = apart_from(*this, source, "assign", keep);
+  submit_op(stream, "assign", ElementwiseOp::copy, *this, {&from_apart}, source.array() != nullptr ? from : dtype_,
             source.where());
 }
 

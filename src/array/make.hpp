@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/array_access.hpp"
 #include "runtime/buffer.hpp"
 #include "runtime/stream_core.hpp"
 
@@ -22,7 +23,8 @@ std::vector<Scalar> read_scalars(const Array& array, std::int64_t first, std::in
 
 /// All bytes of the array.
 inline runtime::Access whole(const Array& array, runtime::AccessMode mode) {
-  return {array.buffer(), 0, array.buffer()->size_bytes(), mode};
+  const std::int64_t begin = ArrayAccess::offset(array);
+  return {array.buffer(), begin, begin + ArrayAccess::shape(array).size() * size_of(ArrayAccess::dtype(array)), mode};
 }
 
 }  // namespace refrain

@@ -3,7 +3,6 @@
 #include "runtime/environment.hpp"
 
 #include <array>
-#include <mutex>
 
 namespace refrain::cuda {
 
@@ -19,9 +18,23 @@ CudaStream::~CudaStream() {
   if (before_capture_ != nullptr) ignore(cudaEventDestroy(before_capture_));
 }
 
+/// A call on the stream from another thread's point of view: either it is seen by a capture that begins, or it sees it.
+class CudaStream::Asking {
+ public:
+  explicit Asking(CudaStream& stream) noexcept : stream_(stream) { ++stream_.asking_; }
+  ~Asking() {
+    if (--stream_.asking_ == 0 && stream_.is_captured_) stream_.asking_.notify_all();
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  CudaStream& stream_;
+};
+
 bool CudaStream::query() {
-  const std::shared_lock lock(capture_mutex_);
-  if (before_capture_ != nullptr) return false;
+  const Asking asking(*this);
+  if (is_captured_) return false;
   const RelaxedScope relaxed;
   const cudaError_t status = cudaStreamQuery(stream_);
   if (status == cudaErrorNotReady) {
@@ -33,29 +46,29 @@ bool CudaStream::query() {
 }
 
 void CudaStream::synchronize() {
-  const std::shared_lock lock(capture_mutex_);
   const RelaxedScope relaxed;
-  if (before_capture_ != nullptr) {
-    REFRAIN_CUDA_CHECK(cudaEventSynchronize(before_capture_));
-  } else {
-    REFRAIN_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  {
+    const Asking asking(*this);
+    if (!is_captured_) {
+      REFRAIN_CUDA_CHECK(cudaStreamSynchronize(stream_));
+      return;
+    }
   }
+  REFRAIN_CUDA_CHECK(cudaEventSynchronize(before_capture_));
 }
 
 void CudaStream::begin_capture() {
-  const std::unique_lock lock(capture_mutex_);
   const DeviceScope current(device_);
   const RelaxedScope relaxed;
-  REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&before_capture_, cudaEventDisableTiming));
+  if (before_capture_ == nullptr) {
+    REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&before_capture_, cudaEventDisableTiming));
+  }
   REFRAIN_CUDA_CHECK(cudaEventRecord(before_capture_, stream_));
+  is_captured_ = true;
+  for (int count = asking_; count > 0; count = asking_) asking_.wait(count);
 }
 
-void CudaStream::end_capture() noexcept {
-  const std::unique_lock lock(capture_mutex_);
-  const RelaxedScope relaxed;
-  ignore(cudaEventDestroy(before_capture_));
-  before_capture_ = nullptr;
-}
+void CudaStream::end_capture() noexcept { is_captured_ = false; }
 
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other) {
   CudaStream& awaited = stream_of(other);

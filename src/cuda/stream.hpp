@@ -5,8 +5,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <memory>
-#include <shared_mutex>
 
 namespace refrain::cuda {
 
@@ -21,7 +21,7 @@ class CudaStream final : public runtime::BackendStream {
 
   /// While the stream itself is captured live, eager work on other streams that must follow what it ran before waits
   /// for this; else null. With the order lock held.
-  cudaEvent_t before_capture() const noexcept { return before_capture_; }
+  cudaEvent_t before_capture() const noexcept { return is_captured_ ? before_capture_ : nullptr; }
   void begin_capture();
   void end_capture() noexcept;
 
@@ -32,10 +32,12 @@ class CudaStream final : public runtime::BackendStream {
  private:
   int device_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t before_capture_ = nullptr;
-  /// A capture begins and ends when nobody asks or waits: it would be asked for a stream that is capturing, which
-  /// invalidates it, or for an event that is gone.
-  std::shared_mutex capture_mutex_;
+  cudaEvent_t before_capture_ = nullptr;  ///< made for the first capture
+  std::atomic<bool> is_captured_{false};
+  /// Threads that ask or wait for the stream itself. A capture begins when there are none, since such a call would
+  /// invalidate it.
+  std::atomic<int> asking_{0};
+  class Asking;
 };
 
 inline CudaStream& stream_of(runtime::StreamCore& stream) { return static_cast<CudaStream&>(stream.native()); }

@@ -145,7 +145,9 @@ void Planner::write_command(const Node& node, const Occurrence& occurrence, cons
   if (auto moved = moved_draw(node.command, place.offsets, place.seed)) {
     planned.command = &memory_->moved.emplace_back(std::move(*moved));
   }
-  for (const Access& access : node.accesses) planned.addresses.push_back(occurrence.addresses.at(access.buffer));
+  for (const Access& access : node.accesses) {
+    planned.addresses.push_back(access.address(occurrence.addresses.at(access.buffer)));
+  }
   planned.dependencies = std::move(before);
   planned.lane = lane;
   plan_.commands.push_back(std::move(planned));

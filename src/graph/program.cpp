@@ -3,6 +3,7 @@
 #include "runtime/order.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,21 +28,29 @@ std::vector<runtime::Access> boundary_accesses(const Program& program) {
   for (const runtime::BufferRef& buffer : program.made) {
     if (!is_output(*buffer.get())) temporaries.insert(buffer.get());
   }
-  std::vector<runtime::Access> all;
-  std::unordered_map<const runtime::Buffer*, std::size_t> places;
+  struct Parts {
+    std::optional<runtime::Access> read;
+    std::optional<runtime::Access> written;
+  };
+  std::vector<const runtime::Buffer*> order;
+  std::unordered_map<const runtime::Buffer*, Parts> parts;
   for (const Node& node : program.nodes) {
     for (const runtime::Access& access : node.accesses) {
       if (temporaries.contains(access.buffer)) continue;
-      const auto [place, is_new] = places.try_emplace(access.buffer, all.size());
-      if (is_new) {
-        all.push_back(access);
-        continue;
-      }
-      runtime::Access& merged = all[place->second];
-      merged.begin = std::min(merged.begin, access.begin);
-      merged.end = std::max(merged.end, access.end);
-      if (access.mode == runtime::AccessMode::write) merged.mode = runtime::AccessMode::write;
+      const auto [place, is_new] = parts.try_emplace(access.buffer);
+      if (is_new) order.push_back(access.buffer);
+      auto& part = access.mode == runtime::AccessMode::write ? place->second.written : place->second.read;
+      if (!part) part = access;
+      part->begin = std::min(part->begin, access.begin);
+      part->end = std::max(part->end, access.end);
     }
+  }
+  std::vector<runtime::Access> all;
+  for (const runtime::Buffer* buffer : order) {
+    const auto& [read, written] = parts.at(buffer);
+    if (written) all.push_back(*written);
+    const bool is_within = written && read && written->begin <= read->begin && read->end <= written->end;
+    if (read && !is_within) all.push_back(*read);
   }
   return all;
 }

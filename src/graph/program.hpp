@@ -85,7 +85,8 @@ struct Program {
   runtime::ReplayMark mark;  ///< guarded by the order lock
 };
 
-/// What a replay touches besides temporaries, merged by buffer: outside arrays and outputs with blocks of their own.
+/// What a replay touches besides temporaries, as one write and one read of each buffer at most: outside arrays and
+/// outputs with blocks of their own.
 std::vector<runtime::Access> boundary_accesses(const Program& program);
 
 /// Whether the buffer, made in a capture, keeps a block of its own: it has one, the user holds the array, or another

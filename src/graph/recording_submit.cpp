@@ -20,14 +20,16 @@ using runtime::StreamCore;
 
 namespace {
 
-/// Whether the command, the first one to touch the buffer, reads it.
+/// Whether the command, the first one to touch the buffer, needs its values: it reads some or leaves some as they are.
 bool needs_values(const Command& command, const Node& node, const Buffer& buffer) {
   if (node.child != nullptr) {
     const auto& reads = node.child->reads;
     return std::find(reads.begin(), reads.end(), &buffer) != reads.end();
   }
-  return std::any_of(command.accesses.begin(), command.accesses.end(),
-                     [&](const Access& access) { return access.buffer == &buffer && access.mode == AccessMode::read; });
+  return std::any_of(command.accesses.begin(), command.accesses.end(), [&](const Access& access) {
+    const bool is_overwritten = access.mode == AccessMode::write && access.end - access.begin == buffer.size_bytes();
+    return access.buffer == &buffer && !is_overwritten;
+  });
 }
 
 std::string place(const Command& command) {
@@ -188,7 +190,9 @@ void Recording::run_live(int lane, const Node& node, const runtime::Plan* child)
   }
   runtime::PlannedCommand planned;
   planned.command = &node.command;
-  for (const Access& access : node.accesses) planned.addresses.push_back(access.buffer->address());
+  for (const Access& access : node.accesses) {
+    planned.addresses.push_back(access.address(access.buffer->address()));
+  }
   live_->run(lane, {&planned, 1});
 }
 

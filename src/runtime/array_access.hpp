@@ -19,6 +19,7 @@ struct ArrayAccess {
   // Of an array that is known to be defined.
   static const Shape& shape(const Array& array) noexcept { return array.shape_; }
   static DType dtype(const Array& array) noexcept { return array.dtype_; }
+  static std::int64_t offset(const Array& array) noexcept { return array.offset_; }
 
   /// The array that the buffer was made for.
   static Array whole(runtime::Buffer& buffer) { return make(&buffer, buffer.shape, buffer.dtype); }

@@ -28,10 +28,13 @@ struct Access {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   AccessMode mode = AccessMode::read;
+
+  /// Where it begins in a block at `base`; null where there is no block.
+  void* address(void* base) const noexcept { return base == nullptr ? nullptr : static_cast<std::byte*>(base) + begin; }
 };
 
 // One struct per kind of command. Access k of the command is named by index; its address is handed to the backend
-// when the command runs or is lowered: addresses[k] is the address of byte 0 of access k's buffer.
+// when the command runs or is lowered: addresses[k] is where access k begins.
 
 /// Nothing at all, ordered: an empty kernel on CUDA.
 struct EmptyCommand {};
@@ -53,7 +56,7 @@ struct RandomCommand {
 /// Up to so many bytes CUDA takes pageable memory at once, without waiting for the stream.
 inline constexpr std::int64_t small_upload = 32 * 1024;
 
-/// Bytes of the program (literals, host arrays) into access 0, `offset` bytes into the buffer.
+/// Bytes of the program (literals, host arrays) into access 0.
 struct UploadCommand {
   std::span<const std::byte> bytes;                     ///< valid while submitting
   std::shared_ptr<const std::vector<std::byte>> owned;  ///< a recording's copy of them

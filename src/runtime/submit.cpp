@@ -44,7 +44,10 @@ void run_now(StreamCore& stream, const Command& command) {
     many.resize(command.accesses.size());
     addresses = many.data();
   }
-  for (std::size_t i = 0; i < command.accesses.size(); ++i) addresses[i] = command.accesses[i].buffer->address();
+  for (std::size_t i = 0; i < command.accesses.size(); ++i) {
+    const Access& access = command.accesses[i];
+    addresses[i] = access.address(access.buffer->address());
+  }
   stream.backend().run(stream, command, addresses);
   note_after(stream, command.accesses, command.label, command.where);
 }
