@@ -128,6 +128,20 @@ class Landing {
   void* staging_;
 };
 
+/// Waits for a copy to host memory. When that fails the memory may still be written: a second try, and only a lost
+/// device, which writes no more, fails that too.
+void finish_copy(runtime::StreamCore& stream, std::uint64_t position) {
+  try {
+    stream.backend().synchronize(stream, position);
+  } catch (...) {
+    try {
+      stream.backend().synchronize(stream, position);
+    } catch (const Error&) {
+    }
+    throw;
+  }
+}
+
 /// Copies elements [first, first + count) to host memory, after the last writer of any stream.
 void download(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
               SourceLocation where) {
@@ -147,7 +161,7 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   const runtime::StreamPoint done{stream->slot, stream->position};
   const runtime::Clock before = stream->clock;
   lock.unlock();
-  stream->backend().synchronize(*stream, done.position);
+  finish_copy(*stream, done.position);
   landing.finish();
   lock.lock();
   runtime::host_saw(done, before);

@@ -1,5 +1,7 @@
 #include "cuda/check.hpp"
 
+#include "runtime/debugging.hpp"
+
 #include <refrain/error.hpp>
 
 #include <string>
@@ -38,14 +40,26 @@ Errc code_of(cudaError_t status) noexcept {
   return is_capture_code ? static_cast<Errc>(number) : Errc::backend;
 }
 
+/// A kernel that was submitted earlier has failed, and CUDA says neither which nor anything else from now on.
+std::string what_is_lost() {
+  const bool is_known = runtime::synchronises_each();
+  return "; the device is lost to this process, other devices go on. Submitted last: " +
+         runtime::last_submissions(DeviceKind::cuda, is_known ? 1 : 4) +
+         (is_known && runtime::replays_eagerly()
+              ? ". That is the command that failed, or foreign work before it"
+              : "; run again with REFRAIN_SYNC=1 and REFRAIN_EXECUTION=eager to learn which command failed");
+}
+
 }  // namespace
 
 void check(cudaError_t status, const char* expression, SourceLocation where) {
   if (status == cudaSuccess) return;
   // Handled here: a later, unrelated cudaGetLastError of foreign code must not see it.
   ignore(cudaGetLastError());
-  throw Error(code_of(status), "cuda", expression,
-              std::string(cudaGetErrorName(status)) + ": " + cudaGetErrorString(status), where);
+  const Errc code = code_of(status);
+  std::string reason = std::string(cudaGetErrorName(status)) + ": " + cudaGetErrorString(status);
+  if (code == Errc::device_lost) reason += what_is_lost();
+  throw Error(code, "cuda", expression, reason, where);
 }
 
 }  // namespace refrain::cuda

@@ -3,6 +3,8 @@
 #include "graph/passes/passes.hpp"
 #include "graph/planner.hpp"
 #include "graph/recording.hpp"
+#include "graph/stepwise.hpp"
+#include "runtime/debugging.hpp"
 #include "runtime/event_core.hpp"
 #include "runtime/findings.hpp"
 #include "runtime/generator.hpp"
@@ -41,7 +43,8 @@ std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, Instan
     if (options.optimize == Optimize::all) {
       for (const Pass& pass : passes()) pass.run(draft);
     }
-    exec->executable_ = runtime::backend(program->device.kind).lower(draft.plan);
+    exec->executable_ = runtime::replays_eagerly() ? make_stepwise(draft.plan)
+                                                   : runtime::backend(program->device.kind).lower(draft.plan);
   }
   exec->diagnostics_ = std::move(draft.diagnostics);
   exec->node_count_ = static_cast<int>(draft.plan.commands.size());
@@ -60,10 +63,13 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
                     "; replay it on a stream of that kind",
                 where);
   }
+  bool is_recorded = false;
   {
     OrderLock lock(order_mutex());
-    if (!record(stream, lock, where)) issue(stream, where);
+    is_recorded = record(stream, lock, where);
+    if (!is_recorded) issue(stream, where);
   }
+  if (!is_recorded && runtime::synchronises_each()) runtime::synchronize_with(stream);
   runtime::log_findings();
   runtime::destroy_retired();
 }
@@ -89,6 +95,7 @@ void Exec::issue(StreamCore& stream, SourceLocation where) {
   for (std::size_t i = 0; i < draws_.size(); ++i) {
     draws_[i] = runtime::generator({stream.device.kind, static_cast<int>(i)});
   }
+  runtime::note_submission(stream.device, "replay", where, program_->id);
   executable_->launch(stream, draws_);
   mark.point = {stream.slot, stream.position};
   mark.replayed = true;

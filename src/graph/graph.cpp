@@ -30,6 +30,18 @@ graph::Exec& exec_of(const std::shared_ptr<graph::Exec>& exec, const char* call,
   return *exec;
 }
 
+/// The executable, if CUDA has handles for it.
+const runtime::Executable& native_of(const graph::Exec& exec, const char* call) {
+  if (exec.program().device.kind == DeviceKind::host) {
+    throw Error(Errc::not_supported, call, exec.program().str(), "a host device has no CUDA graph");
+  }
+  if (exec.executable().native() == nullptr) {
+    throw Error(Errc::not_supported, call, exec.program().str(),
+                "there is no CUDA graph under REFRAIN_EXECUTION=eager; unset the variable");
+  }
+  return exec.executable();
+}
+
 }  // namespace
 
 int Graph::node_count() const { return static_cast<int>(program_of(program_, "node_count").nodes.size()); }
@@ -124,20 +136,10 @@ std::string GraphExec::explain() const {
 
 std::string GraphExec::to_dot() const { return graph::to_dot(exec_of(exec_, "to_dot").program()); }
 
-cudaGraphExec_t GraphExec::native() const {
-  const graph::Exec& exec = exec_of(exec_, "native");
-  if (exec.program().device.kind == DeviceKind::host) {
-    throw Error(Errc::not_supported, "native", exec.program().str(), "a host device has no CUDA graph");
-  }
-  return exec.executable().native();
-}
+cudaGraphExec_t GraphExec::native() const { return native_of(exec_of(exec_, "native"), "native").native(); }
 
 cudaGraph_t GraphExec::native_graph() const {
-  const graph::Exec& exec = exec_of(exec_, "native_graph");
-  if (exec.program().device.kind == DeviceKind::host) {
-    throw Error(Errc::not_supported, "native_graph", exec.program().str(), "a host device has no CUDA graph");
-  }
-  return exec.executable().native_graph();
+  return native_of(exec_of(exec_, "native_graph"), "native_graph").native_graph();
 }
 
 }  // namespace refrain

@@ -11,6 +11,8 @@
 #include <refrain/event.hpp>
 #include <refrain/native.hpp>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -129,10 +131,23 @@ class Backend {
 };
 
 /// The backend of a kind; a backend without devices is an object too.
-Backend& backend(DeviceKind kind);
+inline Backend& backend(DeviceKind kind);
+/// Puts another backend in the place of a kind's, for tests that decorate it. Null: its own again.
+void replace_backend(DeviceKind kind, Backend* by) noexcept;
 
 // Made by the folders src/host and src/cuda (no_cuda.cpp where there is no toolkit).
 Backend& host_backend();
 Backend& cuda_backend();
+
+namespace detail {
+/// By kind; null before the first use.
+extern std::array<std::atomic<Backend*>, 2> backends;
+Backend& first_use(DeviceKind kind);
+}  // namespace detail
+
+inline Backend& backend(DeviceKind kind) {
+  Backend* const known = detail::backends[static_cast<std::size_t>(kind)].load(std::memory_order_acquire);
+  return known != nullptr ? *known : detail::first_use(kind);
+}
 
 }  // namespace refrain::runtime

@@ -65,7 +65,18 @@ DeviceGuard::~DeviceGuard() { runtime::thread_state().set_device(previous_); }
 
 namespace runtime {
 
-Backend& backend(DeviceKind kind) { return kind == DeviceKind::host ? host_backend() : cuda_backend(); }
+constinit std::array<std::atomic<Backend*>, 2> detail::backends{};
+
+Backend& detail::first_use(DeviceKind kind) {
+  Backend& own = kind == DeviceKind::host ? host_backend() : cuda_backend();
+  Backend* none = nullptr;
+  auto& place = backends[static_cast<std::size_t>(kind)];
+  return place.compare_exchange_strong(none, &own, std::memory_order_acq_rel) ? own : *none;
+}
+
+void replace_backend(DeviceKind kind, Backend* by) noexcept {
+  detail::backends[static_cast<std::size_t>(kind)].store(by, std::memory_order_release);
+}
 
 void require_device(Device device, const char* call, SourceLocation where) {
   const int count = device_count(device.kind);

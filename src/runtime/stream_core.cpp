@@ -57,8 +57,7 @@ StreamCore::StreamCore(Device device, int priority, Slot slot, std::uint64_t pos
       id(next_stream_id()),
       base_position(position),
       position(position),
-      backend_(runtime::backend(device.kind)),
-      native_(backend_.create_stream(device.index, priority, slot, position)) {}
+      native_(backend().create_stream(device.index, priority, slot, position)) {}
 
 std::string StreamCore::str() const { return "stream " + std::to_string(id) + " on " + device.str(); }
 

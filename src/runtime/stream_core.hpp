@@ -32,7 +32,7 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   std::atomic<Recorder*> recorder{nullptr};  ///< the stream-scoped capture that this is a member of
   std::atomic<bool> retired{false};          ///< no user handle is left
 
-  Backend& backend() const noexcept { return backend_; }
+  Backend& backend() const { return runtime::backend(device.kind); }
   BackendStream& native() const noexcept { return *native_; }
   bool has_native() const noexcept { return native_ != nullptr; }
   /// The stream is over: no handle, no work. The object goes on to tell the slot's position.
@@ -43,7 +43,6 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   static Stream make_handle(std::shared_ptr<StreamCore> core);
 
  private:
-  Backend& backend_;
   std::unique_ptr<BackendStream> native_;
 };
 

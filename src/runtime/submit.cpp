@@ -1,6 +1,7 @@
 #include "runtime/submit.hpp"
 
 #include "runtime/buffer.hpp"
+#include "runtime/debugging.hpp"
 #include "runtime/findings.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
@@ -37,6 +38,7 @@ void run_now(StreamCore& stream, const Command& command) {
                 command.where);
   }
   order_before(stream, command.accesses, command.label, command.where);
+  note_submission(stream.device, command.label, command.where);
   std::array<void*, 8> few;
   std::vector<void*> many;
   void** addresses = few.data();
@@ -70,6 +72,7 @@ bool issue(StreamCore& stream, const Command& command, Run run) {
     }
     run();
   }
+  if (synchronises_each()) synchronize_with(stream);
   log_findings();
   return true;
 }

@@ -1,0 +1,174 @@
+#pragma once
+
+#include "runtime/backend.hpp"
+
+#include <refrain/error.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace refrain::test {
+
+/// Counts the calls that may fail, and fails one of them.
+class Fault {
+ public:
+  /// Fails call number `n`, from 1, with this code; 0: none.
+  explicit Fault(int n, Errc code = Errc::backend) : n_(n), code_(code) {}
+
+  void call(const char* name) {
+    if (++calls_ != n_) return;
+    failed_ = name;
+    throw Error(code_, name, "the backend under test", "fails as it was told to; call it again");
+  }
+  bool has_failed() const noexcept { return failed_[0] != '\0'; }
+  /// The call that failed.
+  const char* failed() const noexcept { return failed_; }
+  int executables = 0;  ///< alive
+
+ private:
+  int n_;
+  Errc code_;
+  int calls_ = 0;
+  const char* failed_ = "";
+};
+
+class FailingExecutable final : public runtime::Executable {
+ public:
+  FailingExecutable(std::shared_ptr<runtime::Executable> real, std::shared_ptr<Fault> fault)
+      : real_(std::move(real)), fault_(std::move(fault)) {
+    ++fault_->executables;
+  }
+  ~FailingExecutable() override { --fault_->executables; }
+  FailingExecutable(const FailingExecutable&) = delete;
+  FailingExecutable& operator=(const FailingExecutable&) = delete;
+
+  void launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) override {
+    fault_->call("launch");
+    real_->launch(stream, draws);
+  }
+  cudaGraphExec_t native() const noexcept override { return real_->native(); }
+  cudaGraph_t native_graph() const noexcept override { return real_->native_graph(); }
+
+ private:
+  std::shared_ptr<runtime::Executable> real_;
+  std::shared_ptr<Fault> fault_;
+};
+
+class FailingCapture final : public runtime::LiveCapture {
+ public:
+  FailingCapture(std::unique_ptr<runtime::LiveCapture> real, std::shared_ptr<Fault> fault)
+      : real_(std::move(real)), fault_(std::move(fault)) {}
+
+  void fork(int lane, Device device, int priority, runtime::StreamCore* own) override {
+    fault_->call("fork");
+    real_->fork(lane, device, priority, own);
+  }
+  void run(int lane, std::span<const runtime::PlannedCommand> commands) override {
+    fault_->call("run");
+    real_->run(lane, commands);
+  }
+  int record(int lane) override {
+    fault_->call("record");
+    return real_->record(lane);
+  }
+  void wait(int lane, int point) override {
+    fault_->call("wait");
+    real_->wait(lane, point);
+  }
+  void depend(int lane, int command) override {
+    fault_->call("depend");
+    real_->depend(lane, command);
+  }
+  cudaStream_t native(int lane) const noexcept override { return real_->native(lane); }
+  std::shared_ptr<runtime::Executable> end(std::span<const std::uint64_t> draw_increments) override {
+    fault_->call("end");
+    return std::make_shared<FailingExecutable>(real_->end(draw_increments), fault_);
+  }
+
+ private:
+  std::unique_ptr<runtime::LiveCapture> real_;
+  std::shared_ptr<Fault> fault_;
+};
+
+/// A backend that is another one, but for the call that fails. Takes its place until the end of the scope.
+class FailingBackend final : public runtime::Backend {
+ public:
+  explicit FailingBackend(DeviceKind kind) : real_(runtime::backend(kind)) { runtime::replace_backend(kind, this); }
+  ~FailingBackend() override { runtime::replace_backend(real_.kind(), &real_); }
+  FailingBackend(const FailingBackend&) = delete;
+  FailingBackend& operator=(const FailingBackend&) = delete;
+
+  void arm(std::shared_ptr<Fault> fault) { fault_ = std::move(fault); }
+
+  DeviceKind kind() const noexcept override { return real_.kind(); }
+  int device_count() const noexcept override { return real_.device_count(); }
+  std::string why_unavailable() const override { return real_.why_unavailable(); }
+  const DeviceProperties& properties(int device) const override { return real_.properties(device); }
+  std::pair<int, int> priority_range(int device) const override { return real_.priority_range(device); }
+
+  std::unique_ptr<runtime::BackendStream> create_stream(int device, int priority, runtime::Slot slot,
+                                                        std::uint64_t position) override {
+    fault_->call("create_stream");
+    return real_.create_stream(device, priority, slot, position);
+  }
+  bool is_complete(runtime::StreamCore& stream, std::uint64_t position) override {
+    fault_->call("is_complete");
+    return real_.is_complete(stream, position);
+  }
+  void synchronize(runtime::StreamCore& stream, std::uint64_t position) override {
+    fault_->call("synchronize");
+    real_.synchronize(stream, position);
+  }
+  void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
+    fault_->call("run");
+    real_.run(stream, command, addresses);
+  }
+  void wait(runtime::StreamCore& stream, runtime::StreamCore& other, std::uint64_t position) override {
+    fault_->call("wait");
+    real_.wait(stream, other, position);
+  }
+  void download(runtime::StreamCore& stream, void* landing, const void* source, std::int64_t bytes) override {
+    fault_->call("download");
+    real_.download(stream, landing, source, bytes);
+  }
+  void* take_staging(std::int64_t bytes) override {
+    fault_->call("take_staging");
+    return real_.take_staging(bytes);
+  }
+  void give_staging(void* address, runtime::StreamCore& stream, std::uint64_t position) noexcept override {
+    real_.give_staging(address, stream, position);
+  }
+  std::unique_ptr<runtime::BackendEvent> create_event(int device, EventFlags flags) override {
+    fault_->call("create_event");
+    return real_.create_event(device, flags);
+  }
+  void* allocate(runtime::StreamCore& stream, std::int64_t bytes) override {
+    fault_->call("allocate");
+    return real_.allocate(stream, bytes);
+  }
+  void free(int device, void* address, std::int64_t bytes,
+            std::span<const runtime::StreamPoint> users) noexcept override {
+    real_.free(device, address, bytes, users);
+  }
+  runtime::PoolStats pool_stats(int device) override { return real_.pool_stats(device); }
+  void trim(int device, std::int64_t keep_bytes) override { real_.trim(device, keep_bytes); }
+  void set_pool(int device, cudaMemPool_t pool) override { real_.set_pool(device, pool); }
+  std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override {
+    fault_->call("lower");
+    return std::make_shared<FailingExecutable>(real_.lower(plan), fault_);
+  }
+  std::unique_ptr<runtime::LiveCapture> begin_live(Device device, int priority, runtime::StreamCore* origin) override {
+    fault_->call("begin_live");
+    auto real = real_.begin_live(device, priority, origin);
+    if (real == nullptr) return nullptr;
+    return std::make_unique<FailingCapture>(std::move(real), fault_);
+  }
+  void live_ended() noexcept override { real_.live_ended(); }
+
+ private:
+  runtime::Backend& real_;
+  std::shared_ptr<Fault> fault_ = std::make_shared<Fault>(0);
+};
+
+}  // namespace refrain::test
