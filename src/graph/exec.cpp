@@ -105,7 +105,7 @@ void Exec::issue(StreamCore& stream, SourceLocation where) {
     mark.touched = false;
     prepared_ = true;
   }
-  for (const auto& event : program_->events) event->note_record(stream);
+  for (const auto& event : program_->events) event->note_replay(stream);
   if (!draws_.empty() || program_->reseeded) advance_generators();
 }
 

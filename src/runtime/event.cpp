@@ -187,6 +187,10 @@ void EventCore::record_eagerly(StreamCore& stream) {
 
 void EventCore::note_record(const StreamCore& stream) {
   device = stream.device;
+  note_replay(stream);
+}
+
+void EventCore::note_replay(const StreamCore& stream) {
   recorded = true;
   captured.reset();
   point = {stream.slot, stream.position};

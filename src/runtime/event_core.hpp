@@ -44,9 +44,11 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   /// With the order lock held.
   /// @throws Error(Errc::wrong_device) on CUDA, when a captured wait has made the event on another device
   void record_eagerly(StreamCore& stream);
-  /// The newest work of the stream, a record or a replay that holds one, is the event's newest record. With the order
-  /// lock held.
+  /// The newest work of the stream is the event's newest record. With the order lock held.
   void note_record(const StreamCore& stream);
+  /// The newest work of the stream is a replay that records the event, on the device of its node. With the order lock
+  /// held.
+  void note_replay(const StreamCore& stream);
 };
 
 /// Who must be asked when the stream waits for the event: the capture that records the stream, else the open capture

@@ -59,18 +59,39 @@ void host_saw(StreamPoint point, const Clock& before) {
   host_clock().raise(point);
 }
 
-void wait_for(StreamCore& stream, StreamPoint point) {
-  if (is_ordered(stream, point)) return;
+bool has_unseen_work(const StreamCore& stream) {
+  return stream.position > stream.base_position && !host_clock().covers({stream.slot, stream.position});
+}
+
+namespace {
+
+/// A stream that is over, or began after the point, has no work left there.
+void wait_in_backend(StreamCore& stream, StreamPoint point) {
   StreamCore& other = stream_at(point.slot);
-  // A stream that is over, or began after the point, has no work left there. What the other stream had waited for comes
-  // before too only if the wait covers its newest work; the backend may cover less, so only the point is noted.
   if (other.has_native() && point.position > other.base_position) {
     stream.backend().wait(stream, other, point.position);
   }
+}
+
+}  // namespace
+
+void wait_for(StreamCore& stream, StreamPoint point) {
+  if (is_ordered(stream, point)) return;
+  wait_in_backend(stream, point);
+  // What the other stream had waited for comes before too only if the wait covers its newest work; the backend may
+  // cover less, so only the point is noted.
   come_after(stream, point);
 }
 
 namespace {
+
+/// The block was another stream's until this point. Not noted as an order of the program, which would hide a wait that
+/// was forgotten.
+void wait_for_memory(StreamCore& stream, StreamPoint point) {
+  if (stream.for_memory.covers(point)) return;
+  wait_in_backend(stream, point);
+  stream.for_memory.raise(point);
+}
 
 void order_access(StreamCore& stream, const Access& access, const char* label, SourceLocation where, bool report,
                   const ReplayMark* mark) {
@@ -82,8 +103,12 @@ void order_access(StreamCore& stream, const Access& access, const char* label, S
     if (record.mark != nullptr) record.mark->touched = true;
     const StreamPoint point = record.at();
     if (is_ordered(stream, point)) continue;
+    if (record.label == allocate_label) {
+      wait_for_memory(stream, point);
+      continue;
+    }
     wait_for(stream, point);
-    if (report && hazards() == Hazards::add && record.label != allocate_label) {
+    if (report && hazards() == Hazards::add) {
       find_added_order(describe(record.label, record.where), describe(label, where));
     }
   }

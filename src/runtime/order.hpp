@@ -39,6 +39,9 @@ void note_after(const StreamCore& stream, std::span<const Access> accesses, cons
 /// The host has seen everything up to this point done, and so what comes before it.
 void host_saw(StreamPoint point, const Clock& before);
 
+/// Whether work was issued on the stream that the host has not seen done.
+bool has_unseen_work(const StreamCore& stream);
+
 /// Waits for `point` unless it is known to come before.
 void wait_for(StreamCore& stream, StreamPoint point);
 

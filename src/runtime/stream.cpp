@@ -60,6 +60,17 @@ bool see(StreamCore& stream, OrderLock& lock, UntilDone until_done) {
   return is_done;
 }
 
+/// In a thread-scoped capture, what was issued on a stream before it is a member is no part of the capture: the event
+/// records that, to be waited for once, before the first replay. False where there is none.
+bool record_outside(StreamCore& stream, runtime::EventCore& event) {
+  const Recorder* recorder = runtime::thread_recorder();
+  if (recorder == nullptr) return false;
+  const OrderLock lock(order_mutex());
+  if (recorder->is_member(stream) || stream.recorder != nullptr || !runtime::has_unseen_work(stream)) return false;
+  event.record_eagerly(stream);
+  return true;
+}
+
 }  // namespace
 
 Stream::Stream(int priority) : Stream(current_device(), priority) {}
@@ -95,7 +106,7 @@ void Stream::wait_event(const Event& event, SourceLocation where) const {
 void Stream::wait_stream(const Stream& other, SourceLocation where) const {
   if (*this == other) return;
   Event event;
-  other.record_event(event, where);
+  if (!record_outside(other.core(), *event.core())) other.record_event(event, where);
   wait_event(event, where);
 }
 

@@ -27,6 +27,7 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   // Guarded by the order lock.
   std::uint64_t position;      ///< of the newest work issued
   Clock clock;                 ///< what later work of this stream comes after, other streams' work only
+  Clock for_memory;            ///< what it waited for to use memory of other streams: no order of the program's
   bool clock_is_news = false;  ///< the clock has changed since the host last saw this stream done
 
   std::atomic<Recorder*> recorder{nullptr};  ///< the stream-scoped capture that this is a member of

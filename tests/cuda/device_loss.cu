@@ -25,8 +25,8 @@ __global__ void fault() { *static_cast<volatile int*>(nullptr) = 1; }
 /// What a case of this binary prints, run with these variables set. It must end well.
 std::string run_in_a_process(const std::string& name, const std::string& variables = "") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command =
-      variables + " '" + self + "' --color_output=no --run_test=cuda_device_loss/" + name + " -- --device=cuda 2>&1";
+  const std::string command = variables + " '" + self + "' --color_output=no --run_test=cuda_device_loss_child/" +
+                              name + " -- --device=cuda 2>&1";
   FILE* const child = popen(command.c_str(), "r");
   BOOST_REQUIRE(child != nullptr);
   std::string text;
@@ -63,9 +63,10 @@ void require_host_goes_on() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(cuda_device_loss)
+// Run by the cases below alone.
+BOOST_AUTO_TEST_SUITE(cuda_device_loss_child, *boost::unit_test::disabled())
 
-BOOST_AUTO_TEST_CASE(child_in_which_foreign_work_faults, *boost::unit_test::disabled()) {
+BOOST_AUTO_TEST_CASE(foreign_work_faults) {
   const rf::Stream stream;
   const rf::StreamGuard on(stream);
   rf::Array x = rf::ones({4});
@@ -84,12 +85,7 @@ BOOST_AUTO_TEST_CASE(child_in_which_foreign_work_faults, *boost::unit_test::disa
   require_host_goes_on();
 }
 
-BOOST_AUTO_TEST_CASE(a_fault_is_told_with_what_was_submitted_last_and_the_host_goes_on) {
-  const std::string text = run_in_a_process("child_in_which_foreign_work_faults");
-  require_words(text, {"device_lost", "'add' at", "device_loss.cu:", "REFRAIN_SYNC=1", "REFRAIN_EXECUTION=eager"});
-}
-
-BOOST_AUTO_TEST_CASE(child_in_which_a_command_of_a_graph_faults, *boost::unit_test::disabled()) {
+BOOST_AUTO_TEST_CASE(a_command_of_a_graph_faults) {
   const rf::Device device = rf::current_device();
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -118,8 +114,17 @@ BOOST_AUTO_TEST_CASE(child_in_which_a_command_of_a_graph_faults, *boost::unit_te
   require_host_goes_on();
 }
 
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(cuda_device_loss)
+
+BOOST_AUTO_TEST_CASE(a_fault_is_told_with_what_was_submitted_last_and_the_host_goes_on) {
+  const std::string text = run_in_a_process("foreign_work_faults");
+  require_words(text, {"device_lost", "'add' at", "device_loss.cu:", "REFRAIN_SYNC=1", "REFRAIN_EXECUTION=eager"});
+}
+
 BOOST_AUTO_TEST_CASE(a_fault_in_a_graph_names_the_graph_and_run_command_by_command_the_command) {
-  const std::string child = "child_in_which_a_command_of_a_graph_faults";
+  const std::string child = "a_command_of_a_graph_faults";
   require_words(run_in_a_process(child), {"device_lost", "'replay' of graph", "device_loss.cu:"});
   const std::string known = run_in_a_process(child, "REFRAIN_SYNC=1 REFRAIN_EXECUTION=eager");
   require_words(known, {"device_lost", "'sub' at", "device_loss.cu:"});
