@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(arrays_of_two_devices_are_refused) {
   const Array a = ones({2}, {.device = devices->first});
   Array b = ones({3}, {.device = devices->second});
   require_error(Errc::wrong_device, [&] { a + b; },
-                {devices->first.str(), devices->second.str(), "[2]", "[3]", "copy", "errors.cpp:"});
+                {devices->first.str(), devices->second.str(), "[2]", "[3]", "to_device", "errors.cpp:"});
   require_error(Errc::wrong_device, [&] { b += a; }, {devices->first.str(), devices->second.str()});
   require_error(Errc::wrong_device, [&] { b.assign(a); }, {devices->first.str(), devices->second.str()});
   BOOST_TEST(holds(b, 1));

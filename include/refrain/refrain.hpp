@@ -5,6 +5,7 @@
 #include <refrain/array.hpp>
 #include <refrain/bench.hpp>
 #include <refrain/capture.hpp>
+#include <refrain/copy.hpp>
 #include <refrain/device.hpp>
 #include <refrain/diagnostics.hpp>
 #include <refrain/dtype.hpp>

@@ -151,10 +151,11 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   if (count == 0) return;
   Buffer& buffer = *array.buffer();
   const Landing landing(runtime::service_stream(buffer.device()), target, count * item);
-  OrderLock lock(order_mutex());
-  const std::shared_ptr<runtime::StreamCore> stream = reading_stream(buffer).shared_from_this();
   const std::int64_t begin = ArrayAccess::offset(array) + first * item;
   const runtime::Access read{&buffer, begin, begin + count * item, runtime::AccessMode::read};
+  OrderLock lock(order_mutex());
+  runtime::settle(lock, runtime::service_stream(buffer.device()), {&read, 1});
+  const std::shared_ptr<runtime::StreamCore> stream = reading_stream(buffer).shared_from_this();
   runtime::order_before(*stream, {&read, 1}, call, where, false);
   stream->backend().download(*stream, landing.address(), read.address(buffer.address()), count * item);
   runtime::note_after(*stream, {&read, 1}, call, where);

@@ -174,7 +174,7 @@ runtime::StreamCore& stream_for(const Operand& left, const Operand& right, const
   if (right.array() != nullptr && right.array()->buffer()->device() != device) {
     throw Error(Errc::wrong_device, label, describe(left) + " on " + device.str(),
                 "and " + describe(right) + " on " + right.array()->device().str() +
-                    " are on two devices; copy one to the other's device first",
+                    " are on two devices; move one with to_device first",
                 left.where());
   }
   return runtime::thread_stream(device);

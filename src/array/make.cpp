@@ -63,7 +63,7 @@ namespace {
 runtime::Buffer* take_buffer(runtime::StreamCore& stream, std::int64_t bytes, SourceLocation where) {
   const runtime::OrderLock lock(runtime::order_mutex());
   runtime::Recorder* recorder = runtime::recorder_of(stream);
-  return recorder != nullptr ? recorder->allocate(stream, bytes, where)
+  return recorder != nullptr ? recorder->allocate(stream, stream.device, bytes, where)
                              : runtime::Buffer::allocate(stream, bytes, where);
 }
 

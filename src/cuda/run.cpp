@@ -37,6 +37,16 @@ struct Kernels {
   }
 };
 
+struct Ends {
+  void* target;
+  const void* source;
+};
+
+Ends ends_of(const runtime::CopyCommand& command, void* const* addresses) {
+  return {command.out_access >= 0 ? addresses[command.out_access] : command.target,
+          command.in_access >= 0 ? addresses[command.in_access] : command.source};
+}
+
 void call_function(void* function) { (*static_cast<const runtime::HostFunction*>(function))(); }
 
 /// One call for each kind of command, on a stream. `in_graph`: it is capturing, and the graph owns what is read.
@@ -56,6 +66,12 @@ struct OnStream : Kernels {
     }
     REFRAIN_CUDA_CHECK(
         cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(), cudaMemcpyHostToDevice, stream()));
+  }
+
+  void operator()(const runtime::CopyCommand& command) const {
+    const auto [target, source] = ends_of(command, addresses);
+    REFRAIN_CUDA_CHECK(
+        cudaMemcpyAsync(target, source, static_cast<std::size_t>(command.bytes), cudaMemcpyDefault, stream()));
   }
 
   void operator()(const runtime::HostFunctionCommand& command) const {
@@ -94,6 +110,12 @@ struct AsNode : Kernels {
     REFRAIN_CUDA_CHECK(cudaGraphAddMemcpyNode1D(target.node, target.graph, target.before, target.before_count,
                                                 addresses[0], literal, command.owned->size(),
                                                 cudaMemcpyDeviceToDevice));
+  }
+
+  void operator()(const runtime::CopyCommand& command) const {
+    const auto [to, from] = ends_of(command, addresses);
+    REFRAIN_CUDA_CHECK(cudaGraphAddMemcpyNode1D(target.node, target.graph, target.before, target.before_count, to, from,
+                                                static_cast<std::size_t>(command.bytes), cudaMemcpyDefault));
   }
 
   void operator()(const runtime::HostFunctionCommand& command) const {

@@ -31,6 +31,8 @@ std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, Instan
   std::vector<Diagnostic> diagnostics = planner.diagnostics();
   Draft draft{*program, std::move(planner).plan(), std::move(diagnostics)};
   exec->outside_accesses_ = boundary_accesses(*program);
+  exec->crosses_kinds_ = std::any_of(exec->outside_accesses_.begin(), exec->outside_accesses_.end(),
+                                     [](const Access& access) { return access.buffer->crosses_kinds(); });
   for (const runtime::BufferRef& buffer : program->made) {
     if (is_output(*buffer.get())) exec->outputs_.push_back(buffer.get());
   }
@@ -67,7 +69,10 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
   {
     OrderLock lock(order_mutex());
     is_recorded = record(stream, lock, where);
-    if (!is_recorded) issue(stream, where);
+    if (!is_recorded) {
+      if (crosses_kinds_) runtime::settle(lock, stream, outside_accesses_);
+      issue(stream, where);
+    }
   }
   if (!is_recorded && runtime::synchronises_each()) runtime::synchronize_with(stream);
   runtime::log_findings();

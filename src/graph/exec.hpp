@@ -43,6 +43,7 @@ class Exec {
   const std::shared_ptr<Program> program_;
   const InstantiateOptions options_;
   std::vector<runtime::Access> outside_accesses_;  ///< what a replay touches besides its arena, merged by buffer
+  bool crosses_kinds_ = false;                     ///< one of them is used by another kind of device too
   std::vector<runtime::Buffer*> outputs_;          ///< what has values once this executable has run
   std::shared_ptr<runtime::Executable> executable_;
   std::vector<Diagnostic> diagnostics_;

@@ -89,10 +89,10 @@ struct Program {
 /// outputs with blocks of their own.
 std::vector<runtime::Access> boundary_accesses(const Program& program);
 
-/// Whether the buffer, made in a capture, keeps a block of its own: it has one, the user holds the array, or another
-/// program uses it.
+/// Whether the buffer, made in a capture, keeps a block of its own: it has one, the user holds the array or keeps it,
+/// another program uses it, or it is on another kind of device, where there is no arena.
 inline bool is_output(const runtime::Buffer& buffer) noexcept {
-  return buffer.handles() > 0 || buffer.address() != nullptr || buffer.is_shared();
+  return buffer.handles() > 0 || buffer.address() != nullptr || buffer.is_shared() || buffer.crosses_kinds();
 }
 
 }  // namespace refrain::graph

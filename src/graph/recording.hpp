@@ -58,7 +58,8 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void check_order(const runtime::StreamCore& stream, const runtime::Command& command) const override;
   void record_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
   void wait_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
-  runtime::Buffer* allocate(runtime::StreamCore& stream, std::int64_t bytes, SourceLocation where) override;
+  runtime::Buffer* allocate(runtime::StreamCore& stream, Device device, std::int64_t bytes,
+                            SourceLocation where) override;
   void manual_seed(std::uint64_t seed, SourceLocation where) override;
   [[noreturn]] void refuse(const char* call, const std::string& object, SourceLocation where) const override;
   cudaStream_t native(runtime::StreamCore& stream, SourceLocation where) override;

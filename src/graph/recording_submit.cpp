@@ -40,11 +40,12 @@ std::string place(const Command& command) {
 
 }  // namespace
 
-Buffer* Recording::allocate(StreamCore& stream, std::int64_t bytes, SourceLocation where) {
+Buffer* Recording::allocate(StreamCore& stream, Device device, std::int64_t bytes, SourceLocation where) {
   lane_of(stream, "allocate", where);
-  Buffer* buffer = Buffer::record(*this, stream.device, bytes, where);
+  runtime::Backend* const pinned_by = device.kind != stream.device.kind ? &stream.backend() : nullptr;
+  Buffer* buffer = Buffer::record(*this, device, pinned_by, bytes, where);
   program_->made.emplace_back(buffer);
-  if (live_ != nullptr) buffer->materialize(runtime::service_stream(stream.device));
+  if (live_ != nullptr) buffer->materialize(runtime::service_stream(device));
   return buffer;
 }
 

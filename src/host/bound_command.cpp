@@ -68,6 +68,15 @@ struct Binder {
       std::memcpy(bound.target_, bytes.data(), bytes.size());
     };
   }
+
+  BoundCommand::Run operator()(runtime::CopyCommand& command) const {
+    if (command.out_access >= 0) command.target = addresses[command.out_access];
+    if (command.in_access >= 0) command.source = addresses[command.in_access];
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
+      const auto& copy = std::get<runtime::CopyCommand>(bound.payload_);
+      std::memmove(copy.target, copy.source, static_cast<std::size_t>(copy.bytes));
+    };
+  }
 };
 
 BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses)

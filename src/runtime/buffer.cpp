@@ -5,6 +5,8 @@
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <vector>
 
 namespace refrain::runtime {
@@ -30,8 +32,18 @@ Buffer* Buffer::allocate(StreamCore& stream, std::int64_t size_bytes, SourceLoca
   return buffer;
 }
 
-Buffer* Buffer::record(Recorder& recorder, Device device, std::int64_t size_bytes, SourceLocation where) {
+Buffer* Buffer::pinned(Device device, Backend& by, std::int64_t size_bytes, SourceLocation where) {
+  std::unique_ptr<Buffer, void (*)(Buffer*)> buffer(new Buffer(device, size_bytes, where),
+                                                    [](Buffer* unused) { delete unused; });
+  buffer->pinned_by_ = &by;
+  if (size_bytes > 0) buffer->address_ = take_pinned(device, by, size_bytes, where);
+  return buffer.release();
+}
+
+Buffer* Buffer::record(Recorder& recorder, Device device, Backend* pinned_by, std::int64_t size_bytes,
+                       SourceLocation where) {
   auto* buffer = new Buffer(device, size_bytes, where);
+  buffer->pinned_by_ = pinned_by;
   if (size_bytes > 0) buffer->state_.store(State::recorded, std::memory_order_relaxed);
   buffer->recorder_ = &recorder;
   return buffer;
@@ -39,6 +51,10 @@ Buffer* Buffer::record(Recorder& recorder, Device device, std::int64_t size_byte
 
 void Buffer::materialize(StreamCore& stream) {
   if (address_ != nullptr || size_bytes_ == 0) return;
+  if (pinned_by_ != nullptr) {
+    address_ = take_pinned(device_, *pinned_by_, size_bytes_, where_);
+    return;
+  }
   address_ = take_memory(stream, size_bytes_, where_);
   history_.add({.point = {stream.slot, stream.position},
                 .begin = 0,
@@ -58,8 +74,42 @@ void Buffer::release() noexcept {
   }
 }
 
+namespace {
+
+/// A pinned block that its buffer has left. Given back when its users are done, for which it is asked whenever retired
+/// things are let go.
+struct PinnedBlock {
+  Device device;
+  Backend* by;
+  void* address;
+  std::int64_t bytes;
+  std::vector<StreamPoint> users;
+
+  static void let_go(std::unique_ptr<PinnedBlock> block) noexcept {
+    try {
+      if (std::all_of(block->users.begin(), block->users.end(), is_done)) {
+        give_pinned(block->device, *block->by, block->address, block->bytes);
+        return;
+      }
+      retire(std::shared_ptr<PinnedBlock>(block.release(),
+                                          [](PinnedBlock* later) { let_go(std::unique_ptr<PinnedBlock>(later)); }));
+    } catch (...) {
+      // Asking fails on a lost device alone, whose copies may have left anything: the block is not used again.
+    }
+  }
+};
+
+}  // namespace
+
 void Buffer::destroy() noexcept {
-  if (address_ != nullptr) {
+  if (address_ != nullptr && pinned_by_ != nullptr) {
+    std::vector<StreamPoint> users;
+    {
+      const OrderLock lock(order_mutex());
+      for (int i = 0; i < history_.size(); ++i) users.push_back(history_[i].at());
+    }
+    PinnedBlock::let_go(std::make_unique<PinnedBlock>(PinnedBlock{device_, pinned_by_, address_, size_bytes_, users}));
+  } else if (address_ != nullptr) {
     const OrderLock lock(order_mutex());
     std::array<StreamPoint, 8> few;
     std::vector<StreamPoint> many;

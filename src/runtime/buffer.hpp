@@ -14,6 +14,7 @@
 
 namespace refrain::runtime {
 
+class Backend;
 class Recorder;
 class StreamCore;
 
@@ -30,8 +31,12 @@ class Buffer {
   /// A block from the pool, usable in stream order. Zero bytes: no block. With the order lock held.
   /// @throws Error(Errc::out_of_memory)
   static Buffer* allocate(StreamCore& stream, std::int64_t size_bytes, SourceLocation where);
-  /// No block yet: made while `recorder` records.
-  static Buffer* record(Recorder& recorder, Device device, std::int64_t size_bytes, SourceLocation where);
+  /// A block of the host device that devices of another kind copy to. With the order lock held.
+  /// @throws Error(Errc::out_of_memory)
+  static Buffer* pinned(Device device, Backend& by, std::int64_t size_bytes, SourceLocation where);
+  /// No block yet: made while `recorder` records. `pinned_by`: as above, or null.
+  static Buffer* record(Recorder& recorder, Device device, Backend* pinned_by, std::int64_t size_bytes,
+                        SourceLocation where);
 
   /// Gives a recorded buffer its own block, if it has none. With the order lock held.
   /// @throws Error(Errc::out_of_memory)
@@ -52,6 +57,8 @@ class Buffer {
   void set_state(State state) noexcept { state_.store(state, std::memory_order_release); }
   Recorder* recorder() const noexcept { return recorder_; }
   void leave_recorder() noexcept { recorder_ = nullptr; }
+  /// Whether devices of two kinds use the block, which cannot wait for one another (`settle`).
+  bool crosses_kinds() const noexcept { return pinned_by_ != nullptr; }
   /// Recorded, and used by another program too: keeps a block of its own whoever holds the array.
   bool is_shared() const noexcept { return shared_; }
   void share() noexcept { shared_ = true; }
@@ -82,6 +89,7 @@ class Buffer {
   Device device_;
   std::int64_t size_bytes_;
   void* address_ = nullptr;
+  Backend* pinned_by_ = nullptr;
   Recorder* recorder_ = nullptr;
   bool shared_ = false;
   SourceLocation where_;

@@ -62,6 +62,15 @@ struct UploadCommand {
   std::shared_ptr<const std::vector<std::byte>> owned;  ///< a recording's copy of them
 };
 
+/// Copies bytes from one block to another, of any devices. A side that is no access is memory of the caller's.
+struct CopyCommand {
+  std::int64_t bytes = 0;
+  int out_access = -1;
+  int in_access = -1;
+  void* target = nullptr;        ///< where there is no out_access
+  const void* source = nullptr;  ///< where there is no in_access
+};
+
 /// Records an external or timing event, in graphs only: each replay records it anew.
 struct EventRecordCommand {
   std::shared_ptr<BackendEvent> native;
@@ -77,8 +86,8 @@ struct HostFunctionCommand {
   std::shared_ptr<const HostFunction> function;
 };
 
-using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, EventRecordCommand,
-                             EventWaitCommand, HostFunctionCommand>;
+using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, CopyCommand,
+                             EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {

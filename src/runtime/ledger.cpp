@@ -64,10 +64,14 @@ void set_memory_pool(Device device, cudaMemPool_t pool) {
 
 namespace runtime {
 
-void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where) {
-  MemoryStats& stats = ledger(stream.device);
+namespace {
+
+/// Counts the bytes that `allocate` gives, within the limit.
+template <class Allocate>
+void* take_counted(Device device, std::int64_t bytes, SourceLocation where, Allocate allocate) {
+  MemoryStats& stats = ledger(device);
   if (stats.limit != 0 && bytes > stats.limit - stats.live) {
-    throw Error(Errc::out_of_memory, "allocate", stream.device.str(),
+    throw Error(Errc::out_of_memory, "allocate", device.str(),
                 std::to_string(bytes) + " bytes would take the " + std::to_string(stats.live) +
                     " live ones over the limit of " + std::to_string(stats.limit) +
                     "; drop arrays or graphs, or raise set_memory_limit",
@@ -75,10 +79,10 @@ void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where) 
   }
   void* address = nullptr;
   try {
-    address = stream.backend().allocate(stream, bytes);
+    address = allocate();
   } catch (const Error& error) {
     if (error.code() != Errc::out_of_memory) throw;
-    throw Error(Errc::out_of_memory, "allocate", stream.device.str(),
+    throw Error(Errc::out_of_memory, "allocate", device.str(),
                 std::to_string(bytes) + " bytes are not to be had beside the " + std::to_string(stats.live) +
                     " live ones; drop arrays or graphs, or synchronize the device so that dropped ones can be reused",
                 where);
@@ -87,6 +91,24 @@ void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where) 
   stats.peak = std::max(stats.peak, stats.live);
   ++stats.allocations;
   return address;
+}
+
+}  // namespace
+
+void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where) {
+  return take_counted(stream.device, bytes, where, [&] { return stream.backend().allocate(stream, bytes); });
+}
+
+void* take_pinned(Device device, Backend& by, std::int64_t bytes, SourceLocation where) {
+  return take_counted(device, bytes, where, [&] { return by.take_staging(bytes); });
+}
+
+void give_pinned(Device device, Backend& by, void* address, std::int64_t bytes) noexcept {
+  {
+    const OrderLock lock(order_mutex());
+    ledger(device).live -= bytes;
+  }
+  by.give_staging(address, service_stream({by.kind(), 0}), 0);
 }
 
 void give_memory(Device device, void* address, std::int64_t bytes, std::span<const StreamPoint> users) noexcept {

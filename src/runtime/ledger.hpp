@@ -10,11 +10,18 @@
 
 namespace refrain::runtime {
 
+class Backend;
 class StreamCore;
 
 /// Memory from the stream's device, counted and held against the limit. With the order lock held.
 /// @throws Error(Errc::out_of_memory) naming sizes and remedy
 void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where);
+/// Page-locked memory of the host device that another backend's copies reach without the host's waiting. With the order
+/// lock held.
+/// @throws Error(Errc::out_of_memory)
+void* take_pinned(Device device, Backend& by, std::int64_t bytes, SourceLocation where);
+/// Gives it back, when all that used it is done. Without the order lock.
+void give_pinned(Device device, Backend& by, void* address, std::int64_t bytes) noexcept;
 /// Gives it back once all users have reached their points. With the order lock held.
 void give_memory(Device device, void* address, std::int64_t bytes, std::span<const StreamPoint> users) noexcept;
 

@@ -8,6 +8,8 @@
 #include <refrain/memory.hpp>
 
 #include <atomic>
+#include <memory>
+#include <optional>
 
 namespace refrain {
 
@@ -57,6 +59,62 @@ std::mutex& order_mutex() noexcept {
 void host_saw(StreamPoint point, const Clock& before) {
   host_clock().merge(before);
   host_clock().raise(point);
+}
+
+namespace {
+
+/// A conflicting access on another kind of device that the host has not seen done.
+std::optional<StreamPoint> find_foreign(const StreamCore& stream, std::span<const Access> accesses) {
+  for (const Access& access : accesses) {
+    if (!access.buffer->crosses_kinds()) continue;
+    AccessHistory& history = access.buffer->history();
+    for (int i = 0; i < history.size(); ++i) {
+      const StreamPoint point = history[i].at();
+      if (!conflicts(history[i], access) || host_clock().covers(point)) continue;
+      if (stream_at(point.slot).device.kind != stream.device.kind) return point;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+namespace {
+
+/// The stream of the point, if it may have work left up to there. With the order lock held.
+std::shared_ptr<StreamCore> busy_stream(StreamPoint point) {
+  StreamCore& core = stream_at(point.slot);
+  if (host_clock().covers(point) || !core.has_native() || point.position <= core.base_position) return nullptr;
+  return core.shared_from_this();
+}
+
+void wait_on_host(OrderLock& lock, StreamPoint point) {
+  if (const std::shared_ptr<StreamCore> stream = busy_stream(point)) {
+    lock.unlock();
+    stream->backend().synchronize(*stream, point.position);
+    lock.lock();
+  }
+  host_saw(point, Clock());
+}
+
+}  // namespace
+
+void wait_on_host(StreamPoint point) {
+  OrderLock lock(order_mutex());
+  wait_on_host(lock, point);
+}
+
+void settle(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses) {
+  while (const std::optional<StreamPoint> point = find_foreign(stream, accesses)) wait_on_host(lock, *point);
+}
+
+bool is_done(StreamPoint point) {
+  std::shared_ptr<StreamCore> stream;
+  {
+    const OrderLock lock(order_mutex());
+    stream = busy_stream(point);
+  }
+  return stream == nullptr || stream->backend().is_complete(*stream, point.position);
 }
 
 bool has_unseen_work(const StreamCore& stream) {

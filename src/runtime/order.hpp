@@ -42,6 +42,17 @@ void host_saw(StreamPoint point, const Clock& before);
 /// Whether work was issued on the stream that the host has not seen done.
 bool has_unseen_work(const StreamCore& stream);
 
+/// Devices of two kinds cannot wait for one another: the host waits here for what conflicts with the accesses on the
+/// other kind. Such blocks are rare, and the rest costs a look at each. With the order lock held, which is given up
+/// while waiting.
+void settle(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses);
+
+/// Blocks the host until what was issued up to the point is done. Without the order lock.
+void wait_on_host(StreamPoint point);
+
+/// Whether what was issued up to the point is done. Without the order lock.
+bool is_done(StreamPoint point);
+
 /// Waits for `point` unless it is known to come before.
 void wait_for(StreamCore& stream, StreamPoint point);
 

@@ -38,8 +38,8 @@ class Recorder {
   virtual void check_order(const StreamCore& stream, const Command& command) const = 0;
   virtual void record_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;
   virtual void wait_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;
-  /// Memory of an array made in the capture.
-  virtual Buffer* allocate(StreamCore& stream, std::int64_t bytes, SourceLocation where) = 0;
+  /// Memory of an array made in the capture, on the stream's device or on the host that its copies go to.
+  virtual Buffer* allocate(StreamCore& stream, Device device, std::int64_t bytes, SourceLocation where) = 0;
   virtual void manual_seed(std::uint64_t seed, SourceLocation where) = 0;
   /// Throws capture_unsupported for a call that no capture allows on this stream.
   [[noreturn]] virtual void refuse(const char* call, const std::string& object, SourceLocation where) const = 0;

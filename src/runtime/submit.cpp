@@ -21,6 +21,7 @@ const char* kind_name(const Payload& payload) noexcept {
     const char* operator()(const ElementwiseCommand&) const noexcept { return "elementwise"; }
     const char* operator()(const RandomCommand&) const noexcept { return "random"; }
     const char* operator()(const UploadCommand&) const noexcept { return "upload"; }
+    const char* operator()(const CopyCommand&) const noexcept { return "copy"; }
     const char* operator()(const EventRecordCommand&) const noexcept { return "event_record"; }
     const char* operator()(const EventWaitCommand&) const noexcept { return "event_wait"; }
     const char* operator()(const HostFunctionCommand&) const noexcept { return "host_function"; }
@@ -65,7 +66,8 @@ bool issue(StreamCore& stream, const Command& command, Run run) {
   refuse_in_host_function(command.label, command.where);
   destroy_retired();
   {
-    const OrderLock lock(order_mutex());
+    OrderLock lock(order_mutex());
+    if (recorder_of(stream) == nullptr) settle(lock, stream, command.accesses);
     if (Recorder* recorder = recorder_of(stream)) {
       recorder->submit(stream, command);
       return false;
@@ -88,10 +90,11 @@ bool may_refuse_order(const StreamCore& stream) noexcept {
 }
 
 void check_order(StreamCore& stream, const Command& command) {
-  const OrderLock lock(order_mutex());
+  OrderLock lock(order_mutex());
   if (const Recorder* recorder = recorder_of(stream)) {
     recorder->check_order(stream, command);
   } else if (hazards() == Hazards::error) {
+    settle(lock, stream, command.accesses);
     refuse_hazards(stream, command.accesses, command.label, command.where);
   }
 }
