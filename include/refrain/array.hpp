@@ -36,12 +36,14 @@ struct Scalar {
   template <class T>
     requires std::is_arithmetic_v<T>
   /// @throws Error(Errc::invalid_value) for an unsigned integer above the largest int64
-  constexpr Scalar(T value) {  // NOLINT(google-explicit-constructor)
+  constexpr Scalar(T value, [[maybe_unused]] SourceLocation where =
+                                SourceLocation::current()) {  // NOLINT(google-explicit-constructor)
     if constexpr (std::is_same_v<T, bool>) {
       dtype = DType::bool_, i = value;
     } else if constexpr (std::is_integral_v<T>) {
       if (std::cmp_greater(value, std::numeric_limits<std::int64_t>::max())) {
-        throw Error(Errc::invalid_value, "Scalar", std::to_string(value), "does not fit int64; give a smaller number");
+        throw Error(Errc::invalid_value, "Scalar", std::to_string(value), "does not fit int64; give a smaller number",
+                    where);
       }
       dtype = DType::int64, i = static_cast<std::int64_t>(value);
     } else {
@@ -131,7 +133,7 @@ class Operand {
       : array_(&array), where_(where) {}
   template <class T>
     requires std::is_arithmetic_v<T> Operand(T value, SourceLocation where = SourceLocation::current())  // NOLINT
-        : scalar_(value), where_(where) {}
+        : scalar_(value, where), where_(where) {}
 
     const Array* array() const noexcept { return array_; }
     const Scalar& scalar() const noexcept { return scalar_; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <refrain/source_location.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,7 +21,7 @@ struct Device {
 
   /// "host:0", "cuda:1"; the ordinal may be left out.
   /// @throws Error(Errc::invalid_value) when the text is none of these
-  static Device parse(std::string_view text);
+  static Device parse(std::string_view text, SourceLocation where = SourceLocation::current());
 
   /// "cuda:0"
   std::string str() const;
@@ -52,13 +54,13 @@ struct DeviceProperties {
 };
 
 /// @throws Error(Errc::no_device) when the device is not there
-DeviceProperties device_properties(Device device);
+DeviceProperties device_properties(Device device, SourceLocation where = SourceLocation::current());
 
 /// Makes a device current for the calling thread until the end of the scope; streams stay as they are.
 class DeviceGuard {
  public:
   /// @throws Error(Errc::no_device)
-  explicit DeviceGuard(Device device);
+  explicit DeviceGuard(Device device, SourceLocation where = SourceLocation::current());
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

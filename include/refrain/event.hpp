@@ -54,18 +54,18 @@ class Event {
   /// The same as a duration.
   std::chrono::nanoseconds elapsed(const Event& end, SourceLocation where = SourceLocation::current()) const;
 
-  EventFlags flags() const;
+  EventFlags flags(SourceLocation where = SourceLocation::current()) const;
   /// The device of the first record; nothing before it.
-  std::optional<Device> device() const;
+  std::optional<Device> device(SourceLocation where = SourceLocation::current()) const;
 
   /// The event's CUDA handle; null before the first record.
   /// @throws Error(Errc::not_supported) on a host device
-  cudaEvent_t native() const;
+  cudaEvent_t native(SourceLocation where = SourceLocation::current()) const;
 
   friend bool operator==(const Event& a, const Event& b) noexcept { return a.core_ == b.core_; }
 
   /// @throws Error(Errc::invalid_value) when the handle was moved from; as everything above
-  const std::shared_ptr<runtime::EventCore>& core() const;
+  const std::shared_ptr<runtime::EventCore>& core(SourceLocation where = {}) const;
 
  private:
   std::shared_ptr<runtime::EventCore> core_;

@@ -47,15 +47,15 @@ class Graph {
   Graph() = default;
 
   bool defined() const noexcept { return program_ != nullptr; }
-  int node_count() const;
-  int edge_count() const;
-  std::vector<GraphNode> nodes() const;
+  int node_count(SourceLocation where = SourceLocation::current()) const;
+  int edge_count(SourceLocation where = SourceLocation::current()) const;
+  std::vector<GraphNode> nodes(SourceLocation where = SourceLocation::current()) const;
   /// The arrays from outside that the program reads, in order of first use.
-  std::vector<Array> inputs() const;
+  std::vector<Array> inputs(SourceLocation where = SourceLocation::current()) const;
   /// What the capture found: forked and joined streams, added orders, pruned edges, kept outputs.
-  std::vector<Diagnostic> diagnostics() const;
+  std::vector<Diagnostic> diagnostics(SourceLocation where = SourceLocation::current()) const;
   /// The graph as Graphviz text, streams as clusters.
-  std::string to_dot() const;
+  std::string to_dot(SourceLocation where = SourceLocation::current()) const;
 
   /// Optimises, plans memory and lowers to the device; the graph itself stays as it is.
   /// @throws Error(Errc::out_of_memory), Error(Errc::illegal_state) on an empty handle
@@ -65,7 +65,7 @@ class Graph {
   /// numbers.
   /// @throws Error(Errc::not_supported) on a host device; capture_unsupported when the capture was not live, naming
   ///         `instantiate({.optimize = none}).native_graph()`
-  cudaGraph_t native() const;
+  cudaGraph_t native(SourceLocation where = SourceLocation::current()) const;
 
   const std::shared_ptr<graph::Program>& program() const noexcept { return program_; }
 
@@ -91,19 +91,19 @@ class GraphExec {
   void replay(const Stream& stream, SourceLocation where = SourceLocation::current()) const;
 
   /// Nodes and edges of the executable as planned.
-  int node_count() const;
-  int edge_count() const;
+  int node_count(SourceLocation where = SourceLocation::current()) const;
+  int edge_count(SourceLocation where = SourceLocation::current()) const;
   /// What was planned and why, one finding a line; kept outputs with their lines.
-  std::string explain() const;
-  std::vector<Diagnostic> diagnostics() const;
+  std::string explain(SourceLocation where = SourceLocation::current()) const;
+  std::vector<Diagnostic> diagnostics(SourceLocation where = SourceLocation::current()) const;
   /// The planned graph as Graphviz text.
-  std::string to_dot() const;
+  std::string to_dot(SourceLocation where = SourceLocation::current()) const;
 
   /// The CUDA executable and the CUDA graph that it was made from. Launched by other code they are outside Refrain's
   /// order and random numbers.
   /// @throws Error(Errc::not_supported) on a host device
-  cudaGraphExec_t native() const;
-  cudaGraph_t native_graph() const;
+  cudaGraphExec_t native(SourceLocation where = SourceLocation::current()) const;
+  cudaGraph_t native_graph(SourceLocation where = SourceLocation::current()) const;
 
  private:
   friend class Graph;

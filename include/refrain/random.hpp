@@ -17,7 +17,7 @@ struct GeneratorState {
   std::uint64_t offset = 0;
   friend bool operator==(const GeneratorState&, const GeneratorState&) = default;
 };
-GeneratorState generator_state(Device device);
+GeneratorState generator_state(Device device, SourceLocation where = SourceLocation::current());
 
 /// Normal numbers of mean 0 and variance 1; float32 or float64. Equal to PyTorch's on a CUDA device with the same
 /// number of multiprocessors; on the host float32 differs by at most 4e-6, float64 by at most 4e-15.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <refrain/source_location.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -17,8 +19,8 @@ class Shape {
 
   Shape() = default;
   /// @throws Error(Errc::invalid_value) on a negative extent, more than 8 extents, or an element count over 2^63 - 1
-  Shape(std::initializer_list<std::int64_t> extents);
-  explicit Shape(std::span<const std::int64_t> extents);
+  Shape(std::initializer_list<std::int64_t> extents, SourceLocation where = SourceLocation::current());
+  explicit Shape(std::span<const std::int64_t> extents, SourceLocation where = SourceLocation::current());
 
   int ndim() const noexcept { return ndim_; }
   std::int64_t operator[](int axis) const noexcept { return extents_[static_cast<std::size_t>(axis)]; }

@@ -24,12 +24,12 @@ struct StreamLife;
 class Stream {
  public:
   /// A new stream on the current device. Lower numbers are higher priorities; clamped to `priority_range`.
-  explicit Stream(int priority = 0);
+  explicit Stream(int priority = 0, SourceLocation where = SourceLocation::current());
   /// @throws Error(Errc::no_device)
-  explicit Stream(Device device, int priority = 0);
+  explicit Stream(Device device, int priority = 0, SourceLocation where = SourceLocation::current());
 
   /// {lowest, highest} priority of the device; numerically lowest >= highest, {0, 0} where there are none.
-  static std::pair<int, int> priority_range(Device device);
+  static std::pair<int, int> priority_range(Device device, SourceLocation where = SourceLocation::current());
 
   /// Makes all later work of this stream wait for the newest record of the event. Does not block the host. Nothing
   /// when the event was never recorded. While capturing it is a dependency edge.
@@ -57,10 +57,10 @@ class Stream {
 
   /// False for a handle that was moved from; anything else on it throws Errc::invalid_value.
   bool valid() const noexcept { return life_ != nullptr; }
-  Device device() const;
-  int priority() const;
+  Device device(SourceLocation where = SourceLocation::current()) const;
+  int priority(SourceLocation where = SourceLocation::current()) const;
   /// A number that no other stream of this process has.
-  std::uint64_t id() const;
+  std::uint64_t id(SourceLocation where = SourceLocation::current()) const;
   /// True while work issued here by this thread is recorded. Never throws.
   bool is_capturing() const noexcept;
 
@@ -71,7 +71,7 @@ class Stream {
 
   friend bool operator==(const Stream& a, const Stream& b) noexcept { return a.life_ == b.life_; }
 
-  runtime::StreamCore& core() const;
+  runtime::StreamCore& core(SourceLocation where = {}) const;
 
  private:
   friend class runtime::StreamCore;
@@ -84,14 +84,14 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream);
 
 /// The stream that ops of this thread go to, on the current device or a given one; at first the default stream.
 Stream current_stream();
-Stream current_stream(Device device);
+Stream current_stream(Device device, SourceLocation where = SourceLocation::current());
 
 /// Makes a stream current for its device until another is set. Prefer StreamGuard.
-void set_current_stream(const Stream& stream);
+void set_current_stream(const Stream& stream, SourceLocation where = SourceLocation::current());
 
 /// One stream per device and process; ordinary, non-blocking towards CUDA's legacy stream.
 Stream default_stream();
-Stream default_stream(Device device);
+Stream default_stream(Device device, SourceLocation where = SourceLocation::current());
 
 /// Blocks until all work of all streams of the device is done.
 /// @throws Error(Errc::capture_unsupported) when this thread has an open capture on it, leaving the capture intact
@@ -101,7 +101,7 @@ void synchronize(Device device, SourceLocation where = SourceLocation::current()
 /// Makes a stream and its device current for the calling thread until the end of the scope, then restores both.
 class StreamGuard {
  public:
-  explicit StreamGuard(const Stream& stream);
+  explicit StreamGuard(const Stream& stream, SourceLocation where = SourceLocation::current());
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;
   StreamGuard& operator=(const StreamGuard&) = delete;

@@ -62,12 +62,12 @@ Shape broadcast(const Shape& a, const Shape& b, const char* label, SourceLocatio
     if (x != y && x != 1 && y != 1) {
       throw Error(Errc::invalid_value, label, "shapes " + a.str() + " and " + b.str(),
                   "do not broadcast: extents " + std::to_string(x) + " and " + std::to_string(y) + " of axis " +
-                      std::to_string(ndim - 1 - i) + " differ and neither is 1",
+                      std::to_string(ndim - 1 - i) + " differ and neither is 1; make them equal, or one of them 1",
                   where);
     }
     extents[static_cast<std::size_t>(ndim - 1 - i)] = x == 1 ? y : x;
   }
-  return Shape(std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(ndim)));
+  return Shape(std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(ndim)), where);
 }
 
 /// Strides, in elements, of a dense array of shape `from` seen as `to`; 0 where it is broadcast.
@@ -262,7 +262,9 @@ Operand apart_from(const Array& target, const Operand& operand, const char* labe
 void require_fits(const Array& target, const Shape& shape, DType dtype, const char* label, SourceLocation where) {
   if (broadcast(target.shape(), shape, label, where) != target.shape()) {
     throw Error(Errc::invalid_value, label, "a target of shape " + target.shape().str(),
-                "cannot hold a result of shape " + shape.str() + "; in-place ops keep the target's shape", where);
+                "cannot hold a result of shape " + shape.str() +
+                    "; in-place ops keep the target's shape, so write to an array of that shape",
+                where);
   }
   if (refrain::promote(target.dtype(), dtype) != target.dtype()) {
     throw Error(Errc::invalid_value, label, "a target of " + std::string(to_string(target.dtype())),

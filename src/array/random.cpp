@@ -61,8 +61,8 @@ void manual_seed(std::uint64_t seed, SourceLocation where) {
   runtime::seed_generators(seed);
 }
 
-GeneratorState generator_state(Device device) {
-  runtime::require_device(device, "generator_state");
+GeneratorState generator_state(Device device, SourceLocation where) {
+  runtime::require_device(device, "generator_state", where);
   const runtime::OrderLock lock(runtime::order_mutex());
   const runtime::GeneratorPosition& at = runtime::generator(device);
   return {at.seed, at.offset};

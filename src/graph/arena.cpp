@@ -36,12 +36,12 @@ std::int64_t Arena::reserve(Device device, std::int64_t bytes) {
   return offset;
 }
 
-void Arena::allocate() {
+void Arena::allocate(SourceLocation where) {
   for (Block& block : blocks_) {
     if (block.size_bytes == 0) continue;
     StreamCore& service = runtime::service_stream(block.device);
     const OrderLock lock(order_mutex());
-    block.address = runtime::take_memory(service, block.size_bytes, {});
+    block.address = runtime::take_memory(service, block.size_bytes, where);
     block.allocated = {service.slot, service.position};
   }
   // The first replay may be on any stream, and launched by foreign code: the blocks are there from now on.

@@ -22,7 +22,7 @@ class Arena {
   std::int64_t reserve(Device device, std::int64_t bytes);
   /// Takes the blocks.
   /// @throws Error(Errc::out_of_memory)
-  void allocate();
+  void allocate(SourceLocation where);
   void* address(Device device, std::int64_t offset) const;
 
  private:

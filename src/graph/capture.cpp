@@ -1,6 +1,7 @@
 #include <refrain/capture.hpp>
 
 #include "graph/recording.hpp"
+#include "runtime/host_function.hpp"
 
 namespace refrain {
 
@@ -12,9 +13,16 @@ Capture::Capture(CaptureOptions options, SourceLocation where)
 Capture::Capture(const Stream& origin, CaptureOptions options, SourceLocation where)
     : recording_(Recording::begin(Recording::Scope::stream, origin, options, where)) {}
 
-Capture::~Capture() { recording_->discard("its scope was left before the end"); }
+Capture::~Capture() {
+  recording_->discard("its scope was left before the end");
+  runtime::destroy_retired();  // not while it was open
+}
 
-Graph Capture::end(SourceLocation where) { return Graph(recording_->end(where)); }
+Graph Capture::end(SourceLocation where) {
+  Graph graph(recording_->end(where));
+  runtime::destroy_retired();  // not while it was open
+  return graph;
+}
 
 Graph Capture::end(const Stream& stream, SourceLocation where) {
   recording_->require_origin(stream, where);

@@ -25,9 +25,10 @@ using runtime::order_mutex;
 using runtime::OrderLock;
 using runtime::StreamCore;
 
-std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, InstantiateOptions options) {
+std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, InstantiateOptions options,
+                                 SourceLocation where) {
   std::shared_ptr<Exec> exec = runtime::own(new Exec(program, options));
-  Planner planner(program);
+  Planner planner(program, where);
   std::vector<Diagnostic> diagnostics = planner.diagnostics();
   Draft draft{*program, std::move(planner).plan(), std::move(diagnostics)};
   exec->outside_accesses_ = boundary_accesses(*program);
@@ -85,7 +86,7 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, SourceLocation where) {
   std::optional<runtime::Plan> live;
   if (recording()->is_live()) {
     lock.unlock();  // memory is taken for this occurrence
-    live = Planner(program_).plan();
+    live = Planner(program_, where).plan();
     lock.lock();
     if (recording() == nullptr) return false;
   }

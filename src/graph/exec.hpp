@@ -17,7 +17,8 @@ namespace refrain::graph {
 /// An executable and what a replay does around it: order, generator, one launch.
 class Exec {
  public:
-  static std::shared_ptr<Exec> make(const std::shared_ptr<Program>& program, InstantiateOptions options);
+  static std::shared_ptr<Exec> make(const std::shared_ptr<Program>& program, InstantiateOptions options,
+                                    SourceLocation where);
 
   /// @throws as GraphExec::replay
   void replay(runtime::StreamCore& stream, SourceLocation where);

@@ -15,14 +15,14 @@ namespace refrain {
 namespace {
 
 const graph::Program& program_of(const std::shared_ptr<graph::Program>& program, const char* call,
-                                 SourceLocation where = {}) {
+                                 SourceLocation where) {
   if (program == nullptr) {
     throw Error(Errc::illegal_state, call, "an empty Graph", "holds no program; assign what capture returns", where);
   }
   return *program;
 }
 
-graph::Exec& exec_of(const std::shared_ptr<graph::Exec>& exec, const char* call, SourceLocation where = {}) {
+graph::Exec& exec_of(const std::shared_ptr<graph::Exec>& exec, const char* call, SourceLocation where) {
   if (exec == nullptr) {
     throw Error(Errc::illegal_state, call, "an empty GraphExec", "holds nothing; assign what instantiate returns",
                 where);
@@ -31,31 +31,34 @@ graph::Exec& exec_of(const std::shared_ptr<graph::Exec>& exec, const char* call,
 }
 
 /// The executable, if CUDA has handles for it.
-const runtime::Executable& native_of(const graph::Exec& exec, const char* call) {
+const runtime::Executable& native_of(const graph::Exec& exec, const char* call, SourceLocation where) {
   if (exec.program().device.kind == DeviceKind::host) {
-    throw Error(Errc::not_supported, call, exec.program().str(), "a host device has no CUDA graph");
+    throw Error(Errc::not_supported, call, exec.program().str(),
+                "a host device has no CUDA graph; capture on a CUDA device for one", where);
   }
   if (exec.executable().native() == nullptr) {
     throw Error(Errc::not_supported, call, exec.program().str(),
-                "there is no CUDA graph under REFRAIN_EXECUTION=eager; unset the variable");
+                "there is no CUDA graph under REFRAIN_EXECUTION=eager; unset the variable", where);
   }
   return exec.executable();
 }
 
 }  // namespace
 
-int Graph::node_count() const { return static_cast<int>(program_of(program_, "node_count").nodes.size()); }
+int Graph::node_count(SourceLocation where) const {
+  return static_cast<int>(program_of(program_, "node_count", where).nodes.size());
+}
 
-int Graph::edge_count() const {
+int Graph::edge_count(SourceLocation where) const {
   int edges = 0;
-  for (const graph::Node& node : program_of(program_, "edge_count").nodes) {
+  for (const graph::Node& node : program_of(program_, "edge_count", where).nodes) {
     edges += static_cast<int>(node.dependencies.size());
   }
   return edges;
 }
 
-std::vector<GraphNode> Graph::nodes() const {
-  const graph::Program& program = program_of(program_, "nodes");
+std::vector<GraphNode> Graph::nodes(SourceLocation where) const {
+  const graph::Program& program = program_of(program_, "nodes", where);
   std::vector<GraphNode> nodes;
   for (const graph::Node& node : program.nodes) {
     const graph::LaneInfo& lane = program.lanes[static_cast<std::size_t>(node.lane)];
@@ -66,8 +69,8 @@ std::vector<GraphNode> Graph::nodes() const {
   return nodes;
 }
 
-std::vector<Array> Graph::inputs() const {
-  const graph::Program& program = program_of(program_, "inputs");
+std::vector<Array> Graph::inputs(SourceLocation where) const {
+  const graph::Program& program = program_of(program_, "inputs", where);
   std::vector<Array> arrays;
   for (const runtime::BufferRef& buffer : program.outside) {
     const bool is_read = std::any_of(program.nodes.begin(), program.nodes.end(), [&](const graph::Node& node) {
@@ -80,25 +83,29 @@ std::vector<Array> Graph::inputs() const {
   return arrays;
 }
 
-std::vector<Diagnostic> Graph::diagnostics() const { return program_of(program_, "diagnostics").diagnostics; }
+std::vector<Diagnostic> Graph::diagnostics(SourceLocation where) const {
+  return program_of(program_, "diagnostics", where).diagnostics;
+}
 
-std::string Graph::to_dot() const { return graph::to_dot(program_of(program_, "to_dot")); }
+std::string Graph::to_dot(SourceLocation where) const { return graph::to_dot(program_of(program_, "to_dot", where)); }
 
 GraphExec Graph::instantiate(InstantiateOptions options, SourceLocation where) const {
   runtime::refuse_in_host_function("instantiate", where);
   program_of(program_, "instantiate", where);
-  return GraphExec(graph::Exec::make(program_, options));
+  return GraphExec(graph::Exec::make(program_, options, where));
 }
 
-cudaGraph_t Graph::native() const {
-  const graph::Program& program = program_of(program_, "native");
+cudaGraph_t Graph::native(SourceLocation where) const {
+  const graph::Program& program = program_of(program_, "native", where);
   if (program.device.kind == DeviceKind::host) {
-    throw Error(Errc::not_supported, "native", program.str(), "a host device has no CUDA graph");
+    throw Error(Errc::not_supported, "native", program.str(),
+                "a host device has no CUDA graph; capture on a CUDA device for one", where);
   }
   if (program.live == nullptr) {
     throw Error(Errc::capture_unsupported, "native", program.str(),
                 "was held back, so there is no CUDA graph yet; use instantiate({.optimize = none}).native_graph(), or "
-                "capture with CaptureOptions{.live = true}");
+                "capture with CaptureOptions{.live = true}",
+                where);
   }
   return program.live->native_graph();
 }
@@ -109,21 +116,21 @@ void GraphExec::replay(SourceLocation where) const {
 }
 
 void GraphExec::replay(const Stream& stream, SourceLocation where) const {
-  exec_of(exec_, "replay", where).replay(stream.core(), where);
+  exec_of(exec_, "replay", where).replay(stream.core(where), where);
 }
 
-int GraphExec::node_count() const { return exec_of(exec_, "node_count").node_count(); }
-int GraphExec::edge_count() const { return exec_of(exec_, "edge_count").edge_count(); }
+int GraphExec::node_count(SourceLocation where) const { return exec_of(exec_, "node_count", where).node_count(); }
+int GraphExec::edge_count(SourceLocation where) const { return exec_of(exec_, "edge_count", where).edge_count(); }
 
-std::vector<Diagnostic> GraphExec::diagnostics() const {
-  const graph::Exec& exec = exec_of(exec_, "diagnostics");
+std::vector<Diagnostic> GraphExec::diagnostics(SourceLocation where) const {
+  const graph::Exec& exec = exec_of(exec_, "diagnostics", where);
   std::vector<Diagnostic> all = exec.program().diagnostics;
   all.insert(all.end(), exec.diagnostics().begin(), exec.diagnostics().end());
   return all;
 }
 
-std::string GraphExec::explain() const {
-  const graph::Exec& exec = exec_of(exec_, "explain");
+std::string GraphExec::explain(SourceLocation where) const {
+  const graph::Exec& exec = exec_of(exec_, "explain", where);
   std::string text = exec.program().str() + " on " + exec.program().device.str() + ": " + std::to_string(node_count()) +
                      " nodes, " + std::to_string(edge_count()) + " edges, " +
                      (exec.options().optimize == Optimize::none ? "as written" : "optimised") + "\n";
@@ -134,12 +141,16 @@ std::string GraphExec::explain() const {
   return text;
 }
 
-std::string GraphExec::to_dot() const { return graph::to_dot(exec_of(exec_, "to_dot").program()); }
+std::string GraphExec::to_dot(SourceLocation where) const {
+  return graph::to_dot(exec_of(exec_, "to_dot", where).program());
+}
 
-cudaGraphExec_t GraphExec::native() const { return native_of(exec_of(exec_, "native"), "native").native(); }
+cudaGraphExec_t GraphExec::native(SourceLocation where) const {
+  return native_of(exec_of(exec_, "native", where), "native", where).native();
+}
 
-cudaGraph_t GraphExec::native_graph() const {
-  return native_of(exec_of(exec_, "native_graph"), "native_graph").native_graph();
+cudaGraph_t GraphExec::native_graph(SourceLocation where) const {
+  return native_of(exec_of(exec_, "native_graph", where), "native_graph", where).native_graph();
 }
 
 }  // namespace refrain

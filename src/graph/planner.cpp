@@ -35,11 +35,11 @@ std::optional<runtime::Command> moved_draw(const runtime::Command& command, cons
   return moved;
 }
 
-Planner::Planner(const std::shared_ptr<Program>& program) : memory_(std::make_shared<Memory>()) {
+Planner::Planner(const std::shared_ptr<Program>& program, SourceLocation where) : memory_(std::make_shared<Memory>()) {
   memory_->program = program;
   memory_->arena = std::make_shared<Arena>(program);
   place(*program, outermost_);
-  memory_->arena->allocate();
+  memory_->arena->allocate(where);
   if (materialized_) runtime::synchronize_with(runtime::service_stream(program->device));
   for (const Temporary& temporary : temporaries_) {
     const Buffer& buffer = *temporary.buffer;

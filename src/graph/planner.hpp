@@ -26,7 +26,7 @@ class Planner {
  public:
   /// Takes the memory.
   /// @throws Error(Errc::out_of_memory)
-  explicit Planner(const std::shared_ptr<Program>& program);
+  Planner(const std::shared_ptr<Program>& program, SourceLocation where);
 
   runtime::Plan plan() &&;
   const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }

@@ -19,7 +19,7 @@ using runtime::StreamCore;
 std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, CaptureOptions options,
                                             SourceLocation where) {
   runtime::refuse_in_host_function("capture", where);
-  StreamCore& core = origin.core();
+  StreamCore& core = origin.core(where);
   if (scope == Scope::stream && origin == default_stream(core.device)) {
     throw Error(
         Errc::capture_unsupported, "capture", core.str(),
@@ -102,8 +102,10 @@ void Recording::check_can_join(const StreamCore& stream, const char* call, Sourc
                 where);
   }
   if (stream.device.kind != origin_->device.kind) {
-    throw Error(Errc::wrong_device, call, stream.str(),
-                "cannot join the " + str() + ": one capture spans devices of one kind", where);
+    throw Error(
+        Errc::wrong_device, call, stream.str(),
+        "cannot join the " + str() + ": one capture spans devices of one kind; capture the work of each kind by itself",
+        where);
   }
 }
 
@@ -150,7 +152,7 @@ std::shared_ptr<void> Recording::stream_destroyed(StreamCore& stream) noexcept {
 
 void Recording::require_origin(const Stream& stream, SourceLocation where) const {
   const OrderLock lock(order_mutex());
-  const StreamCore& core = stream.core();
+  const StreamCore& core = stream.core(where);
   if (&core == origin_.get()) return;
   if (lane_numbers_.find(&core) == lane_numbers_.end()) {
     throw Error(Errc::illegal_state, "end", core.str(),
@@ -192,7 +194,7 @@ void Recording::require_joined(SourceLocation where) {
 std::shared_ptr<Program> Recording::end(SourceLocation where) {
   if (scope_ == Scope::thread && std::this_thread::get_id() != thread_) {
     throw Error(Errc::capture_wrong_thread, "end", str(),
-                "a thread-scoped capture is ended by the thread that began it", where);
+                "a thread-scoped capture is ended by the thread that began it; end it there", where);
   }
   try {
     const OrderLock lock(order_mutex());
@@ -205,7 +207,9 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
     if (program_->nodes.empty()) {
       note(DiagnosticKind::empty_capture, Severity::warning, {}, "nothing was captured; replays do nothing");
       if (options_.strict) {
-        throw Error(Errc::illegal_state, "end", str(), "nothing was captured, which strict mode refuses", where);
+        throw Error(Errc::illegal_state, "end", str(),
+                    "nothing was captured, which strict mode refuses; issue work in it, or capture without strict",
+                    where);
       }
     }
     if (pruned_ > 0) {

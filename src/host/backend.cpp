@@ -6,8 +6,6 @@
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
-#include <refrain/error.hpp>
-
 #include <unistd.h>
 
 #include <chrono>
@@ -93,10 +91,7 @@ class HostBackend final : public runtime::Backend {
   }
   runtime::PoolStats pool_stats(int device) override { return {pools_[static_cast<std::size_t>(device)].reserved()}; }
   void trim(int device, std::int64_t keep_bytes) override { pool(device).trim(keep_bytes); }
-  void set_pool(int device, cudaMemPool_t) override {
-    throw Error(Errc::not_supported, "set_memory_pool", Device{DeviceKind::host, device}.str(),
-                "a host device has no CUDA memory pool; set_memory_limit and trim work on it");
-  }
+  void set_pool(int, cudaMemPool_t) override {}  // set_memory_pool refuses it
 
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_host(plan); }
   std::unique_ptr<runtime::LiveCapture> begin_live(Device, int, runtime::StreamCore*) override { return nullptr; }
@@ -104,14 +99,20 @@ class HostBackend final : public runtime::Backend {
  private:
   MemoryPool& pool(int device) { return pools_[static_cast<std::size_t>(device)]; }
 
+  static std::uint64_t issued_on(const runtime::StreamCore& stream) {
+    const runtime::OrderLock lock(runtime::order_mutex());
+    return stream.position;
+  }
+
   /// Lets issued work finish before the process goes, so that no worker runs into what static destructors took away;
   /// work that takes longer than this is left behind.
   static void drain() {
     constexpr auto longest = std::chrono::seconds(10);
     const auto end = std::chrono::steady_clock::now() + longest;
+    if (in_task()) return;  // which the drain would wait for
     for (int i = 0; i < runtime::host_backend().device_count(); ++i) {
       for (const auto& stream : runtime::streams_of({DeviceKind::host, i})) {
-        queue_of(*stream).wait_until(stream->position, end);
+        queue_of(*stream).wait_until(issued_on(*stream), end);
       }
     }
   }

@@ -48,7 +48,8 @@ class Buffer {
 
   Device device() const noexcept { return device_; }
   std::int64_t size_bytes() const noexcept { return size_bytes_; }
-  void* address() const noexcept { return address_; }
+  /// Null until there is a block. Set once, with the order lock held; read without it too.
+  void* address() const noexcept { return address_.load(std::memory_order_acquire); }
   SourceLocation where() const noexcept { return where_; }
 
   // Guarded by the order lock, as is everything that ordering reads.
@@ -88,7 +89,7 @@ class Buffer {
   std::atomic<State> state_{State::ready};
   Device device_;
   std::int64_t size_bytes_;
-  void* address_ = nullptr;
+  std::atomic<void*> address_{nullptr};
   Backend* pinned_by_ = nullptr;
   Recorder* recorder_ = nullptr;
   bool shared_ = false;

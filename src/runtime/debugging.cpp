@@ -51,7 +51,7 @@ bool replays_eagerly() {
     const std::string text = environment("REFRAIN_EXECUTION");
     if (text.empty() || text == "graph") return false;
     if (text == "eager") return true;
-    throw Error(Errc::invalid_value, "REFRAIN_EXECUTION", '"' + text + '"', "must be eager or graph");
+    throw Error(Errc::invalid_value, "REFRAIN_EXECUTION", '"' + text + '"', "cannot be used; give eager or graph");
   }();
   return eagerly;
 }

@@ -11,10 +11,10 @@
 
 namespace refrain {
 
-Device Device::parse(std::string_view text) {
+Device Device::parse(std::string_view text, SourceLocation where) {
   const auto refuse = [&] {
     throw Error(Errc::invalid_value, "Device::parse", '"' + std::string(text) + '"',
-                "is not a device; write host, cuda, host:N or cuda:N");
+                "is not a device; write host, cuda, host:N or cuda:N", where);
   };
   Device device;
   const std::string_view kind = text.substr(0, text.find(':'));
@@ -49,15 +49,15 @@ std::vector<Device> devices() {
   return all;
 }
 
-DeviceProperties device_properties(Device device) {
-  runtime::require_device(device, "device_properties");
+DeviceProperties device_properties(Device device, SourceLocation where) {
+  runtime::require_device(device, "device_properties", where);
   return runtime::backend(device.kind).properties(device.index);
 }
 
 Device current_device() { return runtime::thread_state().device(); }
 
-DeviceGuard::DeviceGuard(Device device) : previous_(current_device()) {
-  runtime::require_device(device, "DeviceGuard");
+DeviceGuard::DeviceGuard(Device device, SourceLocation where) : previous_(current_device()) {
+  runtime::require_device(device, "DeviceGuard", where);
   runtime::thread_state().set_device(device);
 }
 
@@ -81,18 +81,18 @@ void replace_backend(DeviceKind kind, Backend* by) noexcept {
 void require_device(Device device, const char* call, SourceLocation where) {
   const int count = device_count(device.kind);
   if (device.index >= 0 && device.index < count) return;
-  std::string reason = "there is no such device; there are";
-  for (const Device& known : devices()) reason += " " + known.str();
-  if (device.kind == DeviceKind::cuda && count == 0) reason += " (" + why_no_cuda() + ")";
-  throw Error(Errc::no_device, call, device.str(), reason, where);
+  std::string known;
+  for (const Device& each : devices()) known += " " + each.str();
+  if (device.kind == DeviceKind::cuda && count == 0) known += " (" + why_no_cuda() + ")";
+  throw Error(Errc::no_device, call, device.str(), "there is no such device; use one of" + known, where);
 }
 
 Device initial_device() {
   static const Device device = [] {
     const std::string wish = environment("REFRAIN_DEVICE");
     if (!wish.empty()) {
-      const Device wished = Device::parse(wish);
-      require_device(wished, "REFRAIN_DEVICE");
+      const Device wished = Device::parse(wish, {});
+      require_device(wished, "REFRAIN_DEVICE", {});
       return wished;
     }
     return Device{device_count(DeviceKind::cuda) > 0 ? DeviceKind::cuda : DeviceKind::host, 0};
@@ -112,7 +112,7 @@ int environment_int(const char* name, int fallback, int lowest, int highest) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < lowest || value > highest) {
     throw Error(Errc::invalid_value, name, '"' + text + '"',
-                "must be a number from " + std::to_string(lowest) + " to " + std::to_string(highest));
+                "cannot be used; give a number from " + std::to_string(lowest) + " to " + std::to_string(highest));
   }
   return value;
 }

@@ -20,6 +20,6 @@ int environment_int(const char* name, int fallback, int lowest, int highest);
 Device initial_device();
 
 /// @throws Error(Errc::no_device) listing the devices there are
-void require_device(Device device, const char* call, SourceLocation where = {});
+void require_device(Device device, const char* call, SourceLocation where);
 
 }  // namespace refrain::runtime

@@ -43,9 +43,9 @@ void saw(const EventCore& event, const Snapshot& seen) {
 
 Event::Event(EventFlags flags) : core_(runtime::own(new EventCore(flags))) {}
 
-const std::shared_ptr<EventCore>& Event::core() const {
+const std::shared_ptr<EventCore>& Event::core(SourceLocation where) const {
   if (core_ == nullptr) {
-    throw Error(Errc::invalid_value, "Event", "an event that was moved from", "names no event; use the new one");
+    throw Error(Errc::invalid_value, "Event", "an event that was moved from", "names no event; use the new one", where);
   }
   return core_;
 }
@@ -56,7 +56,7 @@ void Event::wait(const Stream& stream, SourceLocation where) const { stream.wait
 
 bool Event::query(SourceLocation where) const {
   runtime::refuse_in_host_function("query", where);
-  const Snapshot event = snapshot(*core(), "query", where);
+  const Snapshot event = snapshot(*core(where), "query", where);
   if (event.native == nullptr) return true;
   if (!event.native->query()) return false;
   saw(*core(), event);
@@ -65,7 +65,7 @@ bool Event::query(SourceLocation where) const {
 
 void Event::synchronize(SourceLocation where) const {
   runtime::refuse_in_host_function("synchronize", where);
-  const Snapshot event = snapshot(*core(), "synchronize", where);
+  const Snapshot event = snapshot(*core(where), "synchronize", where);
   if (event.native == nullptr) return;
   event.native->synchronize();
   saw(*core(), event);
@@ -74,7 +74,7 @@ void Event::synchronize(SourceLocation where) const {
 }
 
 std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) const {
-  for (const EventCore* event : {core().get(), end.core().get()}) {
+  for (const EventCore* event : {core(where).get(), end.core(where).get()}) {
     if (!event->flags.timing) {
       throw Error(Errc::invalid_value, "elapsed_time", event->str(),
                   "has no timing; make it with Event({.timing = true})", where);
@@ -112,17 +112,18 @@ float Event::elapsed_time(const Event& end, SourceLocation where) const {
   return std::chrono::duration<float, std::milli>(elapsed(end, where)).count();
 }
 
-EventFlags Event::flags() const { return core()->flags; }
+EventFlags Event::flags(SourceLocation where) const { return core(where)->flags; }
 
-std::optional<Device> Event::device() const {
+std::optional<Device> Event::device(SourceLocation where) const {
   const OrderLock lock(order_mutex());
-  return core()->device;
+  return core(where)->device;
 }
 
-cudaEvent_t Event::native() const {
+cudaEvent_t Event::native(SourceLocation where) const {
   const OrderLock lock(order_mutex());
-  if (core()->device && core_->device->kind == DeviceKind::host) {
-    throw Error(Errc::not_supported, "native", core_->str(), "a host device has no CUDA event");
+  if (core(where)->device && core_->device->kind == DeviceKind::host) {
+    throw Error(Errc::not_supported, "native", core_->str(),
+                "a host device has no CUDA event; record it on a CUDA device for one", where);
   }
   return core_->native == nullptr ? nullptr : core_->native->native();
 }
@@ -173,13 +174,14 @@ const std::shared_ptr<BackendEvent>& EventCore::native_for(StreamCore& stream) {
   return native;
 }
 
-void EventCore::record_eagerly(StreamCore& stream) {
+void EventCore::record_eagerly(StreamCore& stream, SourceLocation where) {
   if (native != nullptr && native_device != stream.device && stream.device.kind == DeviceKind::cuda) {
     throw Error(Errc::wrong_device, "record_event", str(),
                 "was made on " + native_device.str() +
                     " by a captured wait that came before any record, and cannot be "
                     "recorded on " +
-                    stream.device.str() + "; record it there once before that capture");
+                    stream.device.str() + "; record it there once before that capture",
+                where);
   }
   native_for(stream)->record(stream);
   note_record(stream);

@@ -43,7 +43,7 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   const std::shared_ptr<BackendEvent>& native_for(StreamCore& stream);
   /// With the order lock held.
   /// @throws Error(Errc::wrong_device) on CUDA, when a captured wait has made the event on another device
-  void record_eagerly(StreamCore& stream);
+  void record_eagerly(StreamCore& stream, SourceLocation where);
   /// The newest work of the stream is the event's newest record. With the order lock held.
   void note_record(const StreamCore& stream);
   /// The newest work of the stream is a replay that records the event, on the device of its node. With the order lock

@@ -1,5 +1,7 @@
 #include "runtime/host_function.hpp"
 
+#include "runtime/thread_state.hpp"
+
 #include <refrain/error.hpp>
 
 #include <algorithm>
@@ -79,6 +81,8 @@ void retire(std::shared_ptr<const void> what) {
 
 void destroy_retired() {
   if (!pending().has_retired.load(std::memory_order_acquire) || is_inside) return;
+  // What destructors issue belongs to no capture: later then.
+  if (thread_state().is_recording()) return;
   std::vector<std::shared_ptr<const void>> retired;  // destroyed after the lock is given back
   const std::lock_guard lock(pending().mutex);
   retired.swap(pending().retired);

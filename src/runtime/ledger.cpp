@@ -22,42 +22,46 @@ MemoryStats& ledger(Device device) {
 
 }  // namespace
 
-MemoryStats memory_stats(Device device) {
-  runtime::require_device(device, "memory_stats");
+MemoryStats memory_stats(Device device, SourceLocation where) {
+  runtime::require_device(device, "memory_stats", where);
   const runtime::OrderLock lock(runtime::order_mutex());
   MemoryStats stats = ledger(device);
   stats.reserved = runtime::backend(device.kind).pool_stats(device.index).reserved;
   return stats;
 }
 
-void reset_peak_memory(Device device) {
-  runtime::require_device(device, "reset_peak_memory");
+void reset_peak_memory(Device device, SourceLocation where) {
+  runtime::require_device(device, "reset_peak_memory", where);
   const runtime::OrderLock lock(runtime::order_mutex());
   ledger(device).peak = ledger(device).live;
 }
 
-void trim(Device device, std::int64_t keep_bytes) {
-  runtime::require_device(device, "trim");
+void trim(Device device, std::int64_t keep_bytes, SourceLocation where) {
+  runtime::require_device(device, "trim", where);
   if (keep_bytes < 0) {
     throw Error(Errc::invalid_value, "trim", device.str(),
-                "cannot keep " + std::to_string(keep_bytes) + " bytes; give 0 or more");
+                "cannot keep " + std::to_string(keep_bytes) + " bytes; give 0 or more", where);
   }
   const runtime::OrderLock lock(runtime::order_mutex());
   runtime::backend(device.kind).trim(device.index, keep_bytes);
 }
 
-void set_memory_limit(Device device, std::int64_t bytes) {
-  runtime::require_device(device, "set_memory_limit");
+void set_memory_limit(Device device, std::int64_t bytes, SourceLocation where) {
+  runtime::require_device(device, "set_memory_limit", where);
   if (bytes < 0) {
     throw Error(Errc::invalid_value, "set_memory_limit", device.str(),
-                "the limit cannot be " + std::to_string(bytes) + " bytes; give 0 for none");
+                "the limit cannot be " + std::to_string(bytes) + " bytes; give 0 for none", where);
   }
   const runtime::OrderLock lock(runtime::order_mutex());
   ledger(device).limit = bytes;
 }
 
-void set_memory_pool(Device device, cudaMemPool_t pool) {
-  runtime::require_device(device, "set_memory_pool");
+void set_memory_pool(Device device, cudaMemPool_t pool, SourceLocation where) {
+  runtime::require_device(device, "set_memory_pool", where);
+  if (device.kind == DeviceKind::host) {
+    throw Error(Errc::not_supported, "set_memory_pool", device.str(),
+                "a host device has no CUDA memory pool; set_memory_limit and trim work on it", where);
+  }
   const runtime::OrderLock lock(runtime::order_mutex());
   runtime::backend(device.kind).set_pool(device.index, pool);
 }

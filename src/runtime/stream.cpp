@@ -62,38 +62,39 @@ bool see(StreamCore& stream, OrderLock& lock, UntilDone until_done) {
 
 /// In a thread-scoped capture, what was issued on a stream before it is a member is no part of the capture: the event
 /// records that, to be waited for once, before the first replay. False where there is none.
-bool record_outside(StreamCore& stream, runtime::EventCore& event) {
+bool record_outside(StreamCore& stream, runtime::EventCore& event, SourceLocation where) {
   const Recorder* recorder = runtime::thread_recorder();
   if (recorder == nullptr) return false;
   const OrderLock lock(order_mutex());
   if (recorder->is_member(stream) || stream.recorder != nullptr || !runtime::has_unseen_work(stream)) return false;
-  event.record_eagerly(stream);
+  event.record_eagerly(stream, where);
   return true;
 }
 
 }  // namespace
 
-Stream::Stream(int priority) : Stream(current_device(), priority) {}
+Stream::Stream(int priority, SourceLocation where) : Stream(current_device(), priority, where) {}
 
-Stream::Stream(Device device, int priority)
-    : life_(runtime::own(new runtime::StreamLife(runtime::create_stream_core(device, priority)))) {}
+Stream::Stream(Device device, int priority, SourceLocation where)
+    : life_(runtime::own(new runtime::StreamLife(runtime::create_stream_core(device, priority, where)))) {}
 
-std::pair<int, int> Stream::priority_range(Device device) {
-  runtime::require_device(device, "priority_range");
+std::pair<int, int> Stream::priority_range(Device device, SourceLocation where) {
+  runtime::require_device(device, "priority_range", where);
   return runtime::backend(device.kind).priority_range(device.index);
 }
 
-StreamCore& Stream::core() const {
+StreamCore& Stream::core(SourceLocation where) const {
   if (life_ == nullptr) {
-    throw Error(Errc::invalid_value, "Stream", "a stream that was moved from", "names no stream; use the new one");
+    throw Error(Errc::invalid_value, "Stream", "a stream that was moved from", "names no stream; use the new one",
+                where);
   }
   return *life_->core;
 }
 
 void Stream::wait_event(const Event& event, SourceLocation where) const {
   runtime::refuse_in_host_function("wait_event", where);
-  StreamCore& stream = core();
-  runtime::EventCore& awaited = *event.core();
+  StreamCore& stream = core(where);
+  runtime::EventCore& awaited = *event.core(where);
   if (Recorder* recorder = runtime::thread_recorder()) recorder->expect_outside_wait(awaited);
   const OrderLock lock(order_mutex());
   if (Recorder* recorder = runtime::wait_recorder(stream, awaited)) {
@@ -106,7 +107,7 @@ void Stream::wait_event(const Event& event, SourceLocation where) const {
 void Stream::wait_stream(const Stream& other, SourceLocation where) const {
   if (*this == other) return;
   Event event;
-  if (!record_outside(other.core(), *event.core())) other.record_event(event, where);
+  if (!record_outside(other.core(where), *event.core(), where)) other.record_event(event, where);
   wait_event(event, where);
 }
 
@@ -118,20 +119,20 @@ Event Stream::record_event(SourceLocation where) const {
 
 void Stream::record_event(Event& event, SourceLocation where) const {
   runtime::refuse_in_host_function("record_event", where);
-  StreamCore& stream = core();
-  runtime::EventCore& target = *event.core();
+  StreamCore& stream = core(where);
+  runtime::EventCore& target = *event.core(where);
   const OrderLock lock(order_mutex());
   target.check_device(stream.device, "record_event", where);
   if (Recorder* recorder = recorder_of(stream)) {
     recorder->record_event(stream, target, where);
     return;
   }
-  target.record_eagerly(stream);
+  target.record_eagerly(stream, where);
 }
 
 bool Stream::query(SourceLocation where) const {
   runtime::refuse_in_host_function("query", where);
-  StreamCore& stream = core();
+  StreamCore& stream = core(where);
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "query", where);
   return see(stream, lock, [&](std::uint64_t position) { return stream.backend().is_complete(stream, position); });
@@ -139,7 +140,7 @@ bool Stream::query(SourceLocation where) const {
 
 void Stream::synchronize(SourceLocation where) const {
   runtime::refuse_in_host_function("synchronize", where);
-  StreamCore& stream = core();
+  StreamCore& stream = core(where);
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "synchronize", where);
   see(stream, lock, [&](std::uint64_t position) {
@@ -152,7 +153,7 @@ void Stream::synchronize(SourceLocation where) const {
 }
 
 void Stream::launch_host_func(std::function<void()> fn, SourceLocation where) const {
-  StreamCore& stream = core();
+  StreamCore& stream = core(where);
   if (!fn) {
     throw Error(Errc::invalid_value, "launch_host_func", stream.str(),
                 "the function is empty; give one that can be called", where);
@@ -162,16 +163,17 @@ void Stream::launch_host_func(std::function<void()> fn, SourceLocation where) co
                   {stream.device, runtime::HostFunctionCommand{std::move(function)}, {}, "launch_host_func", where});
 }
 
-Device Stream::device() const { return core().device; }
-int Stream::priority() const { return core().priority; }
-std::uint64_t Stream::id() const { return core().id; }
+Device Stream::device(SourceLocation where) const { return core(where).device; }
+int Stream::priority(SourceLocation where) const { return core(where).priority; }
+std::uint64_t Stream::id(SourceLocation where) const { return core(where).id; }
 
 bool Stream::is_capturing() const noexcept { return life_ != nullptr && recorder_of(*life_->core) != nullptr; }
 
 cudaStream_t Stream::native(SourceLocation where) const {
-  StreamCore& stream = core();
+  StreamCore& stream = core(where);
   if (stream.device.kind == DeviceKind::host) {
-    throw Error(Errc::not_supported, "native", stream.str(), "a host device has no CUDA stream", where);
+    throw Error(Errc::not_supported, "native", stream.str(),
+                "a host device has no CUDA stream; make the stream on a CUDA device for one", where);
   }
   const OrderLock lock(order_mutex());
   if (Recorder* recorder = recorder_of(stream)) return recorder->native(stream, where);
@@ -182,24 +184,27 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 
 Stream current_stream() { return current_stream(current_device()); }
 
-Stream current_stream(Device device) {
-  runtime::require_device(device, "current_stream");
+Stream current_stream(Device device, SourceLocation where) {
+  runtime::require_device(device, "current_stream", where);
   return runtime::thread_state().stream(device);
 }
 
-void set_current_stream(const Stream& stream) { runtime::thread_state().set_stream(stream); }
+void set_current_stream(const Stream& stream, SourceLocation where) {
+  stream.core(where);  // refuses a handle that was moved from
+  runtime::thread_state().set_stream(stream);
+}
 
 Stream default_stream() { return default_stream(current_device()); }
 
-Stream default_stream(Device device) {
-  runtime::require_device(device, "default_stream");
+Stream default_stream(Device device, SourceLocation where) {
+  runtime::require_device(device, "default_stream", where);
   struct Cell {
     std::once_flag once;
     std::optional<Stream> stream;
   };
   static auto& all = *new std::array<std::array<Cell, runtime::most_devices>, 2>{};
   Cell& cell = all[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
-  std::call_once(cell.once, [&] { cell.stream.emplace(device); });
+  std::call_once(cell.once, [&] { cell.stream.emplace(device, 0, where); });
   return *cell.stream;
 }
 
@@ -217,7 +222,8 @@ void synchronize(Device device, SourceLocation where) {
   runtime::throw_host_failure(device);
 }
 
-StreamGuard::StreamGuard(const Stream& stream) : device_(stream.device()), previous_(current_stream(stream.device())) {
+StreamGuard::StreamGuard(const Stream& stream, SourceLocation where)
+    : device_(stream.device(where), where), previous_(current_stream(stream.device())) {
   set_current_stream(stream);
 }
 

@@ -93,9 +93,9 @@ std::shared_ptr<StreamCore> make_core(Device device, int priority) {
 
 }  // namespace
 
-std::shared_ptr<StreamCore> create_stream_core(Device device, int priority) {
-  require_device(device, "Stream");
-  refuse_in_host_function("Stream", {});
+std::shared_ptr<StreamCore> create_stream_core(Device device, int priority, SourceLocation where) {
+  require_device(device, "Stream", where);
+  refuse_in_host_function("Stream", where);
   service_stream(device);  // is there before it is needed under the lock
   return make_core(device, priority);
 }

@@ -58,7 +58,7 @@ struct StreamLife {
 };
 
 /// A new stream in a free slot. Takes the order lock.
-std::shared_ptr<StreamCore> create_stream_core(Device device, int priority);
+std::shared_ptr<StreamCore> create_stream_core(Device device, int priority, SourceLocation where);
 /// The stream that has the slot now. With the order lock held.
 StreamCore& stream_at(Slot slot);
 /// All streams of a device that are alive or have work left.

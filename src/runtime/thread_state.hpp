@@ -21,6 +21,8 @@ class ThreadState {
 
   const Stream& stream(Device device);
   void set_stream(const Stream& stream);
+  /// Whether what the thread issues on a current stream is recorded.
+  bool is_recording() const;
 
  private:
   std::optional<Device> device_;
