@@ -185,6 +185,17 @@ BOOST_AUTO_TEST_CASE(a_stream_waits_for_an_event_of_the_other_kind_of_device) {
   check_error_text([&] { current_stream().wait_event(event); });
 }
 
+BOOST_AUTO_TEST_CASE(an_array_without_values_goes_to_the_other_kind_of_device) {
+  const auto gpu = a_gpu();
+  if (!gpu) return;
+  Array made;
+  {
+    const DeviceGuard on(a_host_device);
+    made = capture([] { return ones({3}); }).second;
+  }
+  check_error_text([&] { to_device(made, *gpu); });
+}
+
 BOOST_AUTO_TEST_CASE(a_capture_waits_for_an_event_of_the_other_kind_of_device) {
   if (!a_gpu()) return;
   const Event event = recorded_on(Stream(a_host_device));

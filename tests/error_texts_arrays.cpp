@@ -117,6 +117,21 @@ BOOST_AUTO_TEST_CASE(random_integers_that_do_not_fit_int32) {
   check_error_text([] { randint(0, std::int64_t{1} << 40, {2}, {.dtype = DType::int32}); });
 }
 
+BOOST_AUTO_TEST_CASE(borrowed_memory_of_another_type) {
+  std::vector<double> memory(2);
+  check_error_text([&] { copy_to(ones({2}), borrowed(std::span<double>(memory))); });
+}
+
+BOOST_AUTO_TEST_CASE(borrowed_memory_of_another_size) {
+  std::vector<float> memory(2);
+  check_error_text([&] { copy_to(ones({3}), borrowed(std::span<float>(memory))); });
+}
+
+BOOST_AUTO_TEST_CASE(borrowed_memory_that_is_const) {
+  const std::vector<float> memory(2);
+  check_error_text([&] { copy_to(ones({2}), borrowed(std::span<const float>(memory))); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace refrain::test
