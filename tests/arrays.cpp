@@ -26,7 +26,7 @@ using Numbers = std::vector<double>;
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(arrays)
+BOOST_AUTO_TEST_SUITE(arrays, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(literals_have_the_dtype_of_their_values) {
   BOOST_TEST(array({1, 2, 3}).dtype() == DType::int64);

@@ -103,7 +103,7 @@ void require_difference(const Case& shapes, std::mt19937& generator, std::initia
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(broadcasting)
+BOOST_AUTO_TEST_SUITE(broadcasting, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(random_shapes_equal_a_naive_loop) {
   std::mt19937 generator(1);

@@ -11,7 +11,7 @@ using rf::test::live_modes;
 using rf::test::of_kind;
 using rf::test::require_error;
 
-BOOST_AUTO_TEST_SUITE(capture_membership)
+BOOST_AUTO_TEST_SUITE(capture_membership, *boost::unit_test::label("sanitize"))
 
 // Stream-scoped: joining by events
 

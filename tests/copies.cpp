@@ -30,7 +30,7 @@ bool is_of_one_kind() { return elsewhere().kind == current_device().kind; }
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(copies)
+BOOST_AUTO_TEST_SUITE(copies, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(a_copy_to_another_device_has_the_values_and_is_apart) {
   Array x = counted(1000);

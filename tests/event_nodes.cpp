@@ -24,7 +24,7 @@ rf::Graph records(const rf::Stream& origin, rf::Event& event, bool live) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(event_nodes)
+BOOST_AUTO_TEST_SUITE(event_nodes, *boost::unit_test::label("sanitize"))
 
 // External records
 

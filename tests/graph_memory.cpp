@@ -66,7 +66,7 @@ void require_reuse_after_joins(std::size_t readers, std::size_t joined) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(graph_memory)
+BOOST_AUTO_TEST_SUITE(graph_memory, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(memory_made_on_a_forked_stream_is_the_graphs, *label("conformance-53")) {
   for (const Mode mode : graph_modes) {

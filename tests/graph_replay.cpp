@@ -16,7 +16,7 @@ constexpr std::initializer_list<rf::Optimize> all_levels = {rf::Optimize::none, 
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(graph_replay)
+BOOST_AUTO_TEST_SUITE(graph_replay, *boost::unit_test::label("sanitize"))
 
 // Values before and after the first replay
 

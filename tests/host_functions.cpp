@@ -26,7 +26,7 @@ const Way ways[] = {{false, rf::Optimize::none}, {false, rf::Optimize::all}, {tr
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(host_functions)
+BOOST_AUTO_TEST_SUITE(host_functions, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(a_function_runs_between_the_work_before_and_the_work_after) {
   const rf::Stream stream;

@@ -25,7 +25,7 @@ const Way ways[] = {{false, rf::Optimize::none}, {false, rf::Optimize::all}, {tr
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(nested)
+BOOST_AUTO_TEST_SUITE(nested, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(a_replay_in_a_capture_is_one_command, *boost::unit_test::label("report-9")) {
   rf::Array x = rf::zeros({3});

@@ -78,7 +78,7 @@ bool names_both_places(const std::string& text) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(order)
+BOOST_AUTO_TEST_SUITE(order, *boost::unit_test::label("sanitize"))
 
 // Rule 1, eager
 

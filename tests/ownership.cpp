@@ -81,7 +81,7 @@ struct Layer {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(ownership)
+BOOST_AUTO_TEST_SUITE(ownership, *boost::unit_test::label("sanitize"))
 
 // What a graph keeps
 

@@ -127,7 +127,7 @@ Array draw_mixture() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(random)
+BOOST_AUTO_TEST_SUITE(random, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(rand_gives_pytorchs_numbers_and_offsets) { require_rows_of("rand"); }
 BOOST_AUTO_TEST_CASE(randn_gives_pytorchs_numbers_and_offsets) { require_rows_of("randn"); }

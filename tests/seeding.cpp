@@ -23,7 +23,7 @@ bool begins_with(const Array& longer, const Array& shorter) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(seeding)
+BOOST_AUTO_TEST_SUITE(seeding, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(a_seed_restarts_the_generator_at_offset_0) {
   manual_seed(9);

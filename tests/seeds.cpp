@@ -205,7 +205,7 @@ void require_replays_equal_eager_calls() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(seeds)
+BOOST_AUTO_TEST_SUITE(seeds, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(a_stream_and_an_event_give_the_reference) {
   in_all_modes<Seed1>([](const Array& res, const Array& t) {

@@ -47,7 +47,7 @@ void on_two_streams(const std::function<void()>& first, const std::function<void
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(views)
+BOOST_AUTO_TEST_SUITE(views, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(a_slice_names_rows_of_the_first_axis) {
   const Array x = counted({4, 2});

@@ -156,7 +156,11 @@ void order_access(StreamCore& stream, const Access& access, const char* label, S
   AccessHistory& history = access.buffer->history();
   for (int i = 0; i < history.size(); ++i) {
     AccessRecord& record = history[i];
-    if (record.mark != nullptr && record.mark == mark) continue;  // replays of one graph are ordered by their mark
+    if (record.mark == nullptr) {
+      if (record.point.slot == stream.slot) continue;  // nearly always
+    } else if (record.mark == mark) {
+      continue;  // replays of one graph are ordered by their mark
+    }
     if (!conflicts(record, access)) continue;
     if (record.mark != nullptr) record.mark->touched = true;
     const StreamPoint point = record.at();

@@ -130,7 +130,7 @@ constexpr auto wait = [](int stream, int event) { return Step{Step::Kind::wait, 
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(cuda_card)
+BOOST_AUTO_TEST_SUITE(cuda_card, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(a_diamond_is_what_plain_cuda_captures) {
   require_same({work(0), record(0, 0), wait(1, 0), work(1), work(0), record(1, 1), wait(0, 1), work(0)}, 2, 2);

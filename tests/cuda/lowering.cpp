@@ -39,7 +39,8 @@ class Hammer {
 
 BOOST_AUTO_TEST_SUITE(cuda_lowering)
 
-BOOST_AUTO_TEST_CASE(every_kind_of_command_becomes_the_node_that_live_capture_gives) {
+BOOST_AUTO_TEST_CASE(every_kind_of_command_becomes_the_node_that_live_capture_gives,
+                     *boost::unit_test::label("sanitize")) {
   const auto [lowest, highest] = rf::Stream::priority_range(rf::current_device());
   const rf::Stream side(highest);
   rf::Event timing({.timing = true});

@@ -21,7 +21,7 @@ std::uint64_t used_bytes(cudaMemPool_t pool) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(cuda_memory)
+BOOST_AUTO_TEST_SUITE(cuda_memory, *boost::unit_test::label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(arrays_come_from_the_users_pool_while_one_is_set) {
   cudaMemPoolProps properties{};

@@ -1,0 +1,56 @@
+// Live captures that foreign code breaks.
+
+#include "native_graph.hpp"
+#include "support.hpp"
+#include "support_scopes.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <refrain/refrain.hpp>
+
+#include <cuda_runtime_api.h>
+
+namespace rf = refrain;
+
+BOOST_AUTO_TEST_SUITE(cuda_live)
+
+BOOST_AUTO_TEST_CASE(a_capture_that_foreign_code_invalidates_is_gone_and_its_streams_are_usable) {
+  for (const rf::test::Scope scope : {rf::test::Scope{false, true}, rf::test::Scope{true, true}}) {
+    BOOST_TEST_CONTEXT(scope) {
+      const rf::Stream origin;
+      rf::Array x = rf::zeros({4});
+      const rf::StreamGuard on(origin);
+      rf::test::require_error(rf::Errc::capture_invalidated, [&] {
+        rf::test::record(scope, origin, [&] {
+          x += 1;
+          BOOST_TEST(cudaStreamSynchronize(origin.native()) == cudaErrorStreamCaptureUnsupported);
+          x += 1;
+        });
+      });
+      BOOST_TEST(!origin.is_capturing());
+      x += 5;
+      BOOST_TEST(rf::test::holds(x, 5));
+      const rf::Graph graph = rf::test::record(scope, origin, [&] { x += 1; });
+      graph.instantiate().replay();
+      BOOST_TEST(rf::test::holds(x, 6));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_capture_that_is_found_invalidated_at_its_end_is_gone) {
+  for (const rf::test::Scope scope : {rf::test::Scope{false, true}, rf::test::Scope{true, true}}) {
+    BOOST_TEST_CONTEXT(scope) {
+      const rf::Stream origin;
+      rf::Array x = rf::zeros({4});
+      rf::test::require_error(rf::Errc::capture_invalidated, [&] {
+        rf::test::record(scope, origin, [&] {
+          x += 1;
+          static_cast<void>(cudaStreamQuery(origin.native()));
+        });
+      });
+      x += 5;
+      BOOST_TEST(rf::test::holds(x, 5));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
