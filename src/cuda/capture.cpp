@@ -32,6 +32,7 @@ CudaCapture::~CudaCapture() { leave(); }
 
 void CudaCapture::leave() noexcept {
   const RelaxedScope relaxed;
+  if (!relaxed.may_call()) return;
   if (std::exchange(is_strict_, false)) --strict_captures();
   if (capturing_) {
     try {
@@ -65,7 +66,7 @@ void CudaCapture::add_lane(Device device, int priority, runtime::StreamCore* own
     lane.stream = native_of(*own);
   } else {
     const DeviceScope current(device.index);
-    const RelaxedScope relaxed;
+    const CallScope call;
     REFRAIN_CUDA_CHECK(cudaStreamCreateWithPriority(&lane.stream, cudaStreamNonBlocking, priority));
   }
   lanes_.push_back(lane);
@@ -73,7 +74,7 @@ void CudaCapture::add_lane(Device device, int priority, runtime::StreamCore* own
 
 cudaEvent_t CudaCapture::new_event(int device) {
   const DeviceScope current(device);
-  const RelaxedScope relaxed;
+  const CallScope call;
   cudaEvent_t event = nullptr;
   REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   events_.push_back(event);

@@ -27,6 +27,7 @@ std::uint64_t* allocate_cells(std::int64_t count) {
 
 Counters::~Counters() {
   const RelaxedScope relaxed;
+  if (!relaxed.may_call()) return;
   for (const Chunk& chunk : chunks_) {
     ignore(cudaFree(chunk.cells));
     ignore(cudaFree(chunk.relative));
@@ -38,7 +39,7 @@ Counters::~Counters() {
 void Counters::place(std::uint64_t offset, int grid, kernels::RandomArgs& args) {
   if (chunks_.empty() || static_cast<std::int64_t>(chunks_.back().table.size()) + grid > chunks_.back().capacity) {
     const DeviceScope current(device_);
-    const RelaxedScope relaxed;
+    const CallScope call;
     Chunk& chunk = chunks_.emplace_back();
     chunk.capacity = std::max<std::int64_t>(grid, chunk_entries);
     chunk.cells = allocate_cells(chunk.capacity + kernels::counter_header);

@@ -1,6 +1,7 @@
 #include "cuda/device.hpp"
 
 #include "cuda/check.hpp"
+#include "cuda/process_end.hpp"
 #include "cuda/scopes.hpp"
 
 #include <cuda_runtime_api.h>
@@ -21,6 +22,7 @@ Devices find_devices() {
     return found;
   }
   if (count == 0) found.why_none = "there is no GPU";
+  watch_process_end();
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
     REFRAIN_CUDA_CHECK(cudaGetDeviceProperties(&properties, i));

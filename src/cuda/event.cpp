@@ -8,7 +8,7 @@ class CudaEvent final : public runtime::BackendEvent {
  public:
   CudaEvent(int device, EventFlags flags) {
     const DeviceScope current(device);
-    const RelaxedScope relaxed;
+    const CallScope call;
     unsigned native_flags = cudaEventDefault;
     if (!flags.timing) native_flags |= cudaEventDisableTiming;
     if (flags.blocking) native_flags |= cudaEventBlockingSync;
@@ -16,6 +16,7 @@ class CudaEvent final : public runtime::BackendEvent {
   }
   ~CudaEvent() override {
     const RelaxedScope relaxed;
+    if (!relaxed.may_call()) return;
     ignore(cudaEventDestroy(event_));
   }
   CudaEvent(const CudaEvent&) = delete;
@@ -34,7 +35,7 @@ class CudaEvent final : public runtime::BackendEvent {
   }
 
   bool query() override {
-    const RelaxedScope relaxed;
+    const CallScope call;
     const cudaError_t status = cudaEventQuery(event_);
     if (status == cudaErrorNotReady) {
       ignore(cudaGetLastError());
@@ -45,12 +46,12 @@ class CudaEvent final : public runtime::BackendEvent {
   }
 
   void synchronize() override {
-    const RelaxedScope relaxed;
+    const CallScope call;
     REFRAIN_CUDA_CHECK(cudaEventSynchronize(event_));
   }
 
   std::chrono::nanoseconds elapsed(runtime::BackendEvent& end) override {
-    const RelaxedScope relaxed;
+    const CallScope call;
     float milliseconds = 0;
     REFRAIN_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, event_, static_cast<CudaEvent&>(end).event_));
     return std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -7,7 +7,7 @@ namespace refrain::cuda {
 
 DeviceBytes::DeviceBytes(int device, std::span<const std::byte> bytes) {
   const DeviceScope current(device);
-  const RelaxedScope relaxed;
+  const CallScope call;
   REFRAIN_CUDA_CHECK(cudaMalloc(&address_, bytes.size()));
   try {
     upload(device, address_, bytes.data(), bytes.size());
@@ -19,6 +19,7 @@ DeviceBytes::DeviceBytes(int device, std::span<const std::byte> bytes) {
 
 DeviceBytes::~DeviceBytes() {
   const RelaxedScope relaxed;
+  if (!relaxed.may_call()) return;
   ignore(cudaFree(address_));
 }
 
@@ -44,13 +45,13 @@ void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> func
 OwnedGraph::OwnedGraph() { REFRAIN_CUDA_CHECK(cudaGraphCreate(&graph_, 0)); }
 
 OwnedGraph::~OwnedGraph() {
-  if (graph_ != nullptr) ignore(cudaGraphDestroy(graph_));
+  if (graph_ != nullptr && !ends_elsewhere()) ignore(cudaGraphDestroy(graph_));
 }
 
 CudaExecutable::CudaExecutable(OwnedGraph graph, int device, GraphResources resources)
     : graph_(std::move(graph)), resources_(std::move(resources)) {
   const DeviceScope current(device);
-  const RelaxedScope relaxed;
+  const CallScope call;
   try {
     for (const auto& function : resources_.functions) retain(graph_.get(), function);
     REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_.get(), cudaGraphInstantiateFlagUseNodePriority));
@@ -67,6 +68,7 @@ CudaExecutable::CudaExecutable(OwnedGraph graph, int device, GraphResources reso
 
 CudaExecutable::~CudaExecutable() {
   const RelaxedScope relaxed;
+  if (!relaxed.may_call()) return;
   ignore(cudaGraphExecDestroy(exec_));
 }
 

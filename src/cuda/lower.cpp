@@ -10,7 +10,7 @@
 namespace refrain::cuda {
 
 std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan) {
-  const RelaxedScope relaxed;  // the first use of a kernel may load it
+  const CallScope call;  // the first use of a kernel may load it
   OwnedGraph graph;
   GraphResources resources;
   resources.keep_alive = plan.keep_alive;

@@ -12,7 +12,7 @@
 namespace refrain::cuda {
 
 MemoryPool::MemoryPool(int device) : device_(device) {
-  const RelaxedScope relaxed;
+  const CallScope call;
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;
@@ -47,6 +47,7 @@ void* MemoryPool::allocate(runtime::StreamCore& stream, std::int64_t bytes) {
 }
 
 void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users) noexcept {
+  if (ends_elsewhere()) return;
   try {
     const DeviceScope current(device_);
     const RelaxedWhileCapturing relaxed;
@@ -89,7 +90,7 @@ std::int64_t MemoryPool::reserved() const {
 }
 
 void MemoryPool::trim(std::int64_t keep_bytes) {
-  const RelaxedScope relaxed;
+  const CallScope call;
   REFRAIN_CUDA_CHECK(cudaMemPoolTrimTo(pool_, static_cast<std::size_t>(keep_bytes)));
 }
 
@@ -107,7 +108,7 @@ void* Staging::take(std::int64_t bytes) {
   constexpr std::int64_t smallest = 1 << 16;
   constexpr std::int64_t most_kept = 256 << 20;
   const std::lock_guard lock(mutex_);
-  const RelaxedScope relaxed;
+  const CallScope call;
   Block* best = nullptr;
   for (Block& block : blocks_) {
     if (block.bytes >= bytes && (best == nullptr || block.bytes < best->bytes) && block.is_free()) best = &block;
@@ -134,6 +135,7 @@ void* Staging::take(std::int64_t bytes) {
 void Staging::give(void* address, runtime::StreamCore* stream) noexcept {
   const std::lock_guard lock(mutex_);
   const RelaxedScope relaxed;
+  if (!relaxed.may_call()) return;
   const auto block = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.address == address; });
   try {
     if (stream != nullptr) {
@@ -153,6 +155,7 @@ void Staging::give(void* address, runtime::StreamCore* stream) noexcept {
 void Staging::trim() noexcept {
   const std::lock_guard lock(mutex_);
   const RelaxedScope relaxed;
+  if (!relaxed.may_call()) return;
   std::erase_if(blocks_, [&](Block& block) {
     if (!block.is_free()) return false;
     drop(block);

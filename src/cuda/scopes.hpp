@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/check.hpp"
+#include "cuda/process_end.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -39,13 +40,29 @@ int& strict_captures() noexcept;
 /// destruction) neither fail nor invalidate a capture in this mode.
 class RelaxedScope {
  public:
-  RelaxedScope() noexcept { ignore(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  ~RelaxedScope() { ignore(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  RelaxedScope() noexcept : may_call_(!ends_elsewhere()) {
+    if (may_call_) ignore(cudaThreadExchangeStreamCaptureMode(&mode_));
+  }
+  ~RelaxedScope() {
+    if (may_call_) ignore(cudaThreadExchangeStreamCaptureMode(&mode_));
+  }
   RelaxedScope(const RelaxedScope&) = delete;
   RelaxedScope& operator=(const RelaxedScope&) = delete;
 
+  /// False when the process ends: destructors leave CUDA's things alone then.
+  bool may_call() const noexcept { return may_call_; }
+
  private:
+  UnlockedCall call_;
+  bool may_call_;
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+/// The same where a call may throw.
+class CallScope : public RelaxedScope {
+ public:
+  /// @throws Error(Errc::shutting_down)
+  CallScope() { refuse_at_end(); }
 };
 
 /// The same for the two calls of every eager op, allocation and free: only where this thread itself captures, since

@@ -8,12 +8,13 @@ namespace refrain::cuda {
 
 CudaStream::CudaStream(int device, int priority) : device_(device) {
   const DeviceScope current(device);
-  const RelaxedScope relaxed;
+  const CallScope call;
   REFRAIN_CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
 }
 
 CudaStream::~CudaStream() {
   const RelaxedScope relaxed;
+  if (!relaxed.may_call()) return;
   ignore(cudaStreamDestroy(stream_));
   if (before_capture_ != nullptr) ignore(cudaEventDestroy(before_capture_));
 }
@@ -35,7 +36,7 @@ class CudaStream::Asking {
 bool CudaStream::query() {
   const Asking asking(*this);
   if (is_captured_) return false;
-  const RelaxedScope relaxed;
+  const CallScope call;
   const cudaError_t status = cudaStreamQuery(stream_);
   if (status == cudaErrorNotReady) {
     ignore(cudaGetLastError());
@@ -46,7 +47,7 @@ bool CudaStream::query() {
 }
 
 void CudaStream::synchronize() {
-  const RelaxedScope relaxed;
+  const CallScope call;
   {
     const Asking asking(*this);
     if (!is_captured_) {
@@ -59,7 +60,7 @@ void CudaStream::synchronize() {
 
 void CudaStream::begin_capture() {
   const DeviceScope current(device_);
-  const RelaxedScope relaxed;
+  const CallScope call;
   if (before_capture_ == nullptr) {
     REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&before_capture_, cudaEventDisableTiming));
   }
@@ -82,7 +83,7 @@ void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other) {
   cudaEvent_t& relay = relays[static_cast<std::size_t>(other.device.index)];
   const DeviceScope current(other.device.index);
   if (relay == nullptr) {
-    const RelaxedScope relaxed;
+    const CallScope call;
     REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&relay, cudaEventDisableTiming));
   }
   REFRAIN_CUDA_CHECK(cudaEventRecord(relay, awaited.native()));

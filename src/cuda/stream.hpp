@@ -41,7 +41,12 @@ class CudaStream final : public runtime::BackendStream {
 };
 
 inline CudaStream& stream_of(runtime::StreamCore& stream) { return static_cast<CudaStream&>(stream.native()); }
-inline cudaStream_t native_of(runtime::StreamCore& stream) { return stream_of(stream).native(); }
+/// What work is put on.
+/// @throws Error(Errc::shutting_down)
+inline cudaStream_t native_of(runtime::StreamCore& stream) {
+  refuse_at_end();
+  return stream_of(stream).native();
+}
 
 /// Makes `stream` wait for what `other` has been given so far. With the order lock held.
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other);

@@ -10,7 +10,7 @@ namespace refrain::cuda {
 /// stream, which disturbs captures on blocking streams.
 inline void upload(int device, void* target, const void* source, std::size_t bytes) {
   const DeviceScope current(device);
-  const RelaxedScope relaxed;
+  const CallScope call;
   cudaStream_t stream = nullptr;
   REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   cudaError_t status = cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, stream);

@@ -20,6 +20,7 @@ LINES = TESTS / "data" / "errors.txt"
 EXEMPT = [
     ("src/cuda/check.cpp", "cuda", "the texts are CUDA's own, and a program that Refrain lets through provokes none"),
     ("src/cuda/no_cuda.cpp", "; use a host device", "is not reached: a device that is not there is refused before"),
+    ("src/cuda/process_end.cpp", "is ending in another thread", "is thrown while the process ends"),
     ("src/host/memory.cpp", "the system has no ", "src/runtime/ledger.cpp catches it and tells it with more"),
     ("src/graph/graph.cpp", "under REFRAIN_EXECUTION=eager", "the environment is read once, at first use"),
     ("src/runtime/debugging.cpp", "; give eager or graph", "the environment is read once, at first use"),
