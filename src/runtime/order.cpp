@@ -225,8 +225,10 @@ void refuse_hazards(StreamCore& stream, std::span<const Access> accesses, const 
 void order_before(StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
                   bool report, const ReplayMark* mark) {
   if (report && hazards() == Hazards::error) refuse_hazards(stream, accesses, label, where);
-  for (const Access& access : accesses) access.buffer->history().reserve();
-  for (const Access& access : accesses) order_access(stream, access, label, where, report, mark);
+  for (const Access& access : accesses) {
+    access.buffer->history().reserve();
+    order_access(stream, access, label, where, report, mark);
+  }
 }
 
 void note_after(const StreamCore& stream, std::span<const Access> accesses, const char* label, SourceLocation where,
