@@ -2,7 +2,9 @@
 
 #include "support.hpp"
 
+#include <future>
 #include <numeric>
+#include <thread>
 
 using boost::test_tools::per_element;
 using boost::unit_test::label;
@@ -113,6 +115,54 @@ BOOST_AUTO_TEST_CASE(each_replay_makes_a_captured_copy_anew) {
     x.assign(50);  // not before the copy
     BOOST_TEST(holds(there, 4));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_back_has_the_values_of_its_time_whatever_becomes_of_its_source) {
+  for (const bool is_dropped : {false, true}) {
+    Array there = to_device(full({16}, 5), elsewhere());
+    holds(there, 5);
+    keep_busy(current_stream(), 20);
+    const Array back = to_device(there, current_device());
+    if (is_dropped) {
+      there = Array();
+      for (int i = 0; i < 5; ++i) holds(to_device(full({16}, 9), elsewhere()), 9);
+    } else {
+      const DeviceGuard on(elsewhere());
+      there += 1;
+    }
+    BOOST_TEST(holds(back, 5));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_array_without_values_is_not_copied) {
+  auto [graph, made] = capture([] { return ones({4}); });
+  const GraphExec exec = graph.instantiate();
+  std::vector<float> memory(4);
+  require_error(Errc::illegal_state, [&made = made] { to_device(made, elsewhere()); });
+  require_error(Errc::illegal_state, [&, &made = made] { copy_to(made, borrowed(std::span<float>(memory))); });
+  exec.replay();
+  BOOST_TEST(holds(to_device(made, elsewhere()), 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_to_borrowed_memory_stops_no_other_thread) {
+  std::vector<float> memory(1 << 20);
+  const Stream stream;
+  const Array x = full({1 << 20}, 3);
+  synchronize();
+  std::promise<void> gate;
+  stream.launch_host_func([opened = gate.get_future().share()] { opened.wait(); });
+  std::thread other([&] {
+    const Array y = ones({4});
+    gate.set_value();
+  });
+  {
+    const StreamGuard on(stream);
+    copy_to(x, borrowed(std::span<float>(memory)));
+  }
+  other.join();
+  stream.synchronize();
+  BOOST_TEST(memory.front() == 3);
+  BOOST_TEST(memory.back() == 3);
 }
 
 BOOST_AUTO_TEST_CASE(work_elsewhere_is_ordered_with_replays_that_write_there) {

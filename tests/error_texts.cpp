@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <future>
+#include <memory>
 
 namespace refrain::test {
 
@@ -21,6 +22,22 @@ std::optional<Device> a_gpu() {
 }
 
 std::optional<std::pair<Device, Device>> two_gpus() { return a_gpu() ? two_devices() : std::nullopt; }
+
+/// A launch that is refused.
+class NoKernel final : public detail::KernelCall {
+ public:
+  std::shared_ptr<const KernelCall> clone() const override { return std::make_shared<NoKernel>(); }
+  int launch(cudaStream_t, void* const*) const override { return 0; }
+  int add_to(cudaGraph_t, std::span<const cudaGraphNode_t>, void* const*, cudaGraphNode_t*) const override { return 0; }
+};
+
+void launch_nothing(const Stream& stream, const LaunchConfig& config) {
+  detail::submit_launch(stream, config, NoKernel(), {});
+}
+
+void launch_nothing(const Stream& stream, const LaunchConfig& config, const detail::KernelArray& array) {
+  detail::submit_launch(stream, config, NoKernel(), {&array, 1});
+}
 
 /// A stream that does not go on before the end of the scope.
 class HeldStream {
@@ -396,6 +413,36 @@ BOOST_AUTO_TEST_CASE(a_graph_reads_an_array_of_one_never_replayed) {
   auto [first, made] = capture([] { return ones({3}); });
   const GraphExec exec = capture([&made = made] { return made + 1; }).first.instantiate();
   check_error_text([&] { exec.replay(); });
+}
+
+// Launches are refused before anything asks for the kernel.
+
+BOOST_AUTO_TEST_CASE(a_kernel_with_a_grid_of_nothing) {
+  check_error_text([] { launch_nothing(current_stream(), {.grid = 0}); });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_with_too_many_threads) {
+  check_error_text([] { launch_nothing(current_stream(), {.block = {1024, 2}}); });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_whose_clusters_do_not_fit) {
+  check_error_text([] { launch_nothing(current_stream(), {.grid = 3, .cluster = 2}); });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_on_the_host) {
+  check_error_text([] { launch_nothing(Stream(a_host_device), {}); });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_with_an_array_of_another_device) {
+  if (!a_gpu()) return;
+  const Array there = ones({2}, {.device = a_host_device});
+  check_error_text([&] { launch_nothing(current_stream(), {}, {&there, DType::float32, true, true, 0}); });
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_with_an_array_of_another_type) {
+  if (!a_gpu()) return;
+  const Array x = ones({2});
+  check_error_text([&] { launch_nothing(current_stream(), {}, {&x, DType::int32, true, true, 0}); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

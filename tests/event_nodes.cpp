@@ -294,4 +294,25 @@ BOOST_AUTO_TEST_CASE(the_end_of_one_capture_leaves_an_event_to_another_that_reco
   BOOST_TEST(graph.edge_count() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_wait_for_an_event_of_a_graph_hides_no_work_that_comes_after_its_node) {
+  rf::Event recorded({.external = true});
+  rf::Array before = rf::zeros({4});
+  rf::Array after = rf::zeros({1 << 20});
+  const rf::GraphExec exec = rf::capture([&] {
+                               before += 1;
+                               rf::current_stream().record_event(recorded);
+                               for (int i = 0; i < 200; ++i) after += 1;
+                             }).instantiate();
+  const rf::Stream waiting;
+  for (int round = 1; round <= 5; ++round) {
+    const rf::test::HazardsScope hazards(rf::Hazards::error);
+    exec.replay();
+    waiting.wait_event(recorded);
+    const rf::StreamGuard on(waiting);
+    const rf::Array sum = after + before.slice(0, 1);
+    BOOST_TEST(rf::test::holds(sum, 201 * round));
+    rf::synchronize();
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -237,4 +237,15 @@ BOOST_AUTO_TEST_CASE(streams_events_and_graphs_may_be_dropped_in_a_function) {
   stream.synchronize();
 }
 
+BOOST_AUTO_TEST_CASE(a_function_of_a_replay_may_ask_for_what_needs_no_device) {
+  std::int64_t live = -1;
+  const rf::Device device = rf::current_device();
+  const rf::GraphExec exec = rf::capture([&] {
+                               rf::current_stream().launch_host_func([&] { live = rf::memory_stats(device).live; });
+                             }).instantiate();
+  exec.replay();
+  rf::synchronize();
+  BOOST_TEST(live >= 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -254,4 +254,26 @@ BOOST_AUTO_TEST_CASE(draws_three_levels_deep_go_on_as_eager_calls_would) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_outer_graph_dropped_in_flight_keeps_the_temporaries_of_the_inner_one) {
+  for (const bool live : rf::test::live_modes) {
+    rf::Array x = rf::zeros({1 << 16});
+    const rf::GraphExec inner = rf::capture([&] {
+                                  rf::Array more = x + 1;
+                                  for (int i = 0; i < 100; ++i) more = more + 1;
+                                  x.assign(more);
+                                }).instantiate();
+    rf::GraphExec outer = rf::capture([&] { inner.replay(); }, {.live = live}).instantiate();
+    rf::synchronize();
+    rf::test::keep_busy(rf::current_stream(), 10);
+    outer.replay();
+    outer = {};
+    const rf::Stream other;
+    {
+      const rf::StreamGuard on(other);
+      for (int i = 0; i < 200; ++i) rf::full({1 << 16}, 1000);
+    }
+    BOOST_TEST(rf::test::holds(x, 101));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

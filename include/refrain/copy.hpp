@@ -20,7 +20,8 @@ struct Borrowed {
 
 /// Lends host memory to a copy. It must stay where it is until the copy is done; in a capture, as long as the graph may
 /// be replayed: each replay reads or writes what is there then. What else reads and writes it is the caller's to order:
-/// synchronise with the stream first. On CUDA, copies to and from memory that is not page-locked make the host wait.
+/// synchronise with the stream first. On CUDA, eager copies with memory that is not page-locked are done at once: the
+/// call waits for the elements, or takes the bytes.
 template <class T>
 Borrowed borrowed(std::span<T> memory) {
   return {memory.data(), memory.data(), static_cast<std::int64_t>(memory.size()), dtype_of<T>()};

@@ -12,6 +12,7 @@
 #include <refrain/error.hpp>
 #include <refrain/event.hpp>
 #include <refrain/graph.hpp>
+#include <refrain/launch.hpp>
 #include <refrain/memory.hpp>
 #include <refrain/random.hpp>
 #include <refrain/shape.hpp>

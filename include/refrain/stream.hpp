@@ -12,6 +12,8 @@
 
 namespace refrain {
 
+struct LaunchConfig;
+
 namespace runtime {
 class StreamCore;
 struct StreamLife;
@@ -40,6 +42,14 @@ class Stream {
   /// Records the event here; without argument a new event, which is returned.
   Event record_event(SourceLocation where = SourceLocation::current()) const;
   void record_event(Event& event, SourceLocation where = SourceLocation::current()) const;
+
+  /// Launches a `__global__` function of the program's, eager or as a node of a graph. Arguments for pointer parameters
+  /// may be Arrays: `const T*` reads, `T*` reads and writes, `write(x)` only writes; they are ordered and kept as those
+  /// of any op. Other arguments are passed by value, as they are now; memory behind plain pointers is the program's to
+  /// order and to keep. Defined in <refrain/cuda.hpp>.
+  /// @throws Error(Errc::invalid_value) naming geometry or argument; wrong_device; not_supported on a host device
+  template <class... Params, class... Args>
+  void launch(const LaunchConfig& config, void (*kernel)(Params...), const Args&... args) const;
 
   /// Calls `fn` on the host, in stream order: after what was issued before, before what is issued later. In a capture
   /// it is a command, called once by each replay; the graph keeps it. What it throws is thrown once by the next

@@ -147,6 +147,21 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
               SourceLocation where) {
   runtime::refuse_in_host_function(call, where);
   require_values(array, call, where);
+  copy_out(array, target, first, count, call, where);
+}
+
+template <class T>
+void append(const Array& array, std::int64_t first, std::int64_t count, const char* call, SourceLocation where,
+            std::vector<Scalar>& scalars) {
+  const auto values = std::make_unique<T[]>(static_cast<std::size_t>(count));
+  download(array, values.get(), first, count, call, where);
+  scalars.assign(values.get(), values.get() + count);
+}
+
+}  // namespace
+
+void copy_out(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
+              SourceLocation where) {
   const std::int64_t item = size_of(array.dtype());
   if (count == 0) return;
   Buffer& buffer = *array.buffer();
@@ -170,16 +185,6 @@ void download(const Array& array, void* target, std::int64_t first, std::int64_t
   runtime::destroy_retired();
   runtime::throw_host_failure(buffer.device());
 }
-
-template <class T>
-void append(const Array& array, std::int64_t first, std::int64_t count, const char* call, SourceLocation where,
-            std::vector<Scalar>& scalars) {
-  const auto values = std::make_unique<T[]>(static_cast<std::size_t>(count));
-  download(array, values.get(), first, count, call, where);
-  scalars.assign(values.get(), values.get() + count);
-}
-
-}  // namespace
 
 void Array::read_bytes(void* target, DType as, SourceLocation where) const {
   require_defined(*this, "to_vector", where);
@@ -216,6 +221,13 @@ void require_defined(const Array& array, const char* call, SourceLocation where)
   if (array.defined()) return;
   throw Error(Errc::invalid_value, call, "an empty array", "was never assigned or was moved from; assign it first",
               where);
+}
+
+void require_usable(const Array& array, const char* call, SourceLocation where) {
+  require_defined(array, call, where);
+  const Buffer& buffer = *array.buffer();
+  if (buffer.state() == Buffer::State::ready) return;
+  if (runtime::recorder_of(runtime::thread_stream(buffer.device())) == nullptr) require_values(array, call, where);
 }
 
 void require_values(const Array& array, const char* call, SourceLocation where) {

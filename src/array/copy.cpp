@@ -7,6 +7,7 @@
 #include "runtime/submit.hpp"
 
 #include <array>
+#include <memory>
 
 namespace refrain {
 
@@ -34,45 +35,64 @@ void submit_copy(StreamCore& stream, const char* label, const Array* to, const A
   runtime::submit(stream, {stream.device, copy, std::span(accesses.data(), count), label, where});
 }
 
-/// A host array that the stream, of another kind of device, is about to copy to.
-Array make_landing(StreamCore& stream, const Array& like, Device device, SourceLocation where) {
+Buffer* take_landing(StreamCore& stream, Device device, std::int64_t bytes, SourceLocation where) {
   const runtime::OrderLock lock(runtime::order_mutex());
   runtime::Recorder* const recorder = runtime::recorder_of(stream);
-  Buffer* const buffer = recorder != nullptr ? recorder->allocate(stream, device, like.size_bytes(), where)
-                                             : Buffer::pinned(device, stream.backend(), like.size_bytes(), where);
+  return recorder != nullptr ? recorder->allocate(stream, device, bytes, where)
+                             : Buffer::pinned(device, stream.backend(), bytes, where);
+}
+
+/// A host array that the stream, of another kind of device, is about to copy to.
+Array make_landing(StreamCore& stream, const Array& like, Device device, SourceLocation where) {
+  Buffer* buffer = nullptr;
+  try {
+    buffer = take_landing(stream, device, like.size_bytes(), where);
+  } catch (const Error& error) {
+    if (error.code() != Errc::out_of_memory || runtime::recorder_of(stream) != nullptr) throw;
+    // Blocks that were dropped may still be in use: once their devices are idle they can be had.
+    for (const Device of : {stream.device, device}) {
+      for (const auto& other : runtime::streams_of(of)) runtime::synchronize_with(*other);
+    }
+    runtime::destroy_retired();
+    buffer = take_landing(stream, device, like.size_bytes(), where);
+  }
   buffer->shape = like.shape();
   buffer->dtype = like.dtype();
   return ArrayAccess::make(buffer, buffer->shape, buffer->dtype);
 }
 
 Array to_host(const Array& array, Device device, SourceLocation where) {
+  require_usable(array, "to_device", where);
   StreamCore& stream = runtime::thread_stream(array.device());
   Array copy = make_landing(stream, array, device, where);
   submit_copy(stream, "to_device", &copy, &array, {}, where);
   return copy;
 }
 
-/// The bytes of a host array that has values, once its writers are done; valid while the array is.
-std::span<const std::byte> bytes_of(const Array& array, SourceLocation where) {
-  Buffer& buffer = *array.buffer();
+/// A host array's bytes as they are now, which a capture on another kind of device may ask for.
+Array from_other_kind(const Array& array, Device device, SourceLocation where) {
+  const Buffer& buffer = *array.buffer();
+  StreamCore& stream = runtime::thread_stream(buffer.device());
+  {
+    const runtime::OrderLock lock(runtime::order_mutex());
+    const runtime::Recorder* recorder = runtime::recorder_of(stream);
+    if (recorder != nullptr && recorder->spans(buffer.device())) {
+      recorder->refuse("to_device", "an array's values", where);
+    }
+  }
   if (buffer.state() != Buffer::State::ready) {
     throw Error(Errc::illegal_state, "to_device", "an array of a graph",
                 "has no values to copy to another kind of device before its graph was replayed; replay it first",
                 where);
   }
-  const runtime::Access read = whole(array, AccessMode::read);
-  std::vector<runtime::StreamPoint> writers;
-  {
-    const runtime::OrderLock lock(runtime::order_mutex());
-    for (int i = 0; i < buffer.history().size(); ++i) {
-      if (buffer.history()[i].mode == AccessMode::write) writers.push_back(buffer.history()[i].at());
-    }
-  }
-  for (const runtime::StreamPoint point : writers) runtime::wait_on_host(point);
-  return {static_cast<const std::byte*>(read.address(buffer.address())), static_cast<std::size_t>(array.size_bytes())};
+  const auto size = static_cast<std::size_t>(array.size_bytes());
+  const auto bytes = std::make_unique<std::byte[]>(size);
+  copy_out(array, bytes.get(), 0, array.size(), "to_device", where);
+  return from_host_bytes({bytes.get(), size}, array.shape(), array.dtype(), device, where);
 }
 
 Array between_ordinals(const Array& array, Device device, SourceLocation where) {
+  require_usable(array, "to_device", where);
   const Stream source = current_stream(array.device());
   const Stream target = current_stream(device);
   target.wait_stream(source, where);
@@ -81,6 +101,11 @@ Array between_ordinals(const Array& array, Device device, SourceLocation where) 
   submit_copy(stream, "to_device", &copy, &array, {}, where);
   source.wait_stream(target, where);
   return copy;
+}
+
+/// Whether the stream, eager, would make the host wait in a copy with this memory: done through staging then.
+bool waits_in_copy(const StreamCore& stream, const void* memory) {
+  return runtime::recorder_of(stream) == nullptr && memory != nullptr && stream.backend().is_pageable(memory);
 }
 
 void require_same(const Array& array, const Borrowed& memory, const char* call, SourceLocation where) {
@@ -105,24 +130,35 @@ Array to_device(const Array& array, Device device, SourceLocation where) {
   if (array.device() == device) return array;
   if (array.device().kind == device.kind) return between_ordinals(array, device, where);
   if (device.kind == DeviceKind::host) return to_host(array, device, where);
-  return from_host_bytes(array.size() == 0 ? std::span<const std::byte>() : bytes_of(array, where), array.shape(),
-                         array.dtype(), device, where);
+  return from_other_kind(array, device, where);
 }
 
 void copy_to(const Array& array, Borrowed target, SourceLocation where) {
-  require_defined(array, "copy_to", where);
+  require_usable(array, "copy_to", where);
   require_same(array, target, "copy_to", where);
   if (target.target == nullptr && target.size > 0) {
     throw Error(Errc::invalid_value, "copy_to", "borrowed memory", "is const and may only be read; lend a span of T",
                 where);
   }
-  submit_copy(runtime::thread_stream(array.device()), "copy_to", nullptr, &array, target, where);
+  StreamCore& stream = runtime::thread_stream(array.device());
+  if (waits_in_copy(stream, target.target)) {
+    runtime::refuse_in_host_function("copy_to", where);
+    copy_out(array, target.target, 0, array.size(), "copy_to", where);
+    return;
+  }
+  submit_copy(stream, "copy_to", nullptr, &array, target, where);
 }
 
 void copy_from(Array& array, Borrowed source, SourceLocation where) {
-  require_defined(array, "copy_from", where);
+  require_usable(array, "copy_from", where);
   require_same(array, source, "copy_from", where);
-  submit_copy(runtime::thread_stream(array.device()), "copy_from", &array, nullptr, source, where);
+  StreamCore& stream = runtime::thread_stream(array.device());
+  if (array.size() > 0 && waits_in_copy(stream, source.source)) {
+    upload(array, {static_cast<const std::byte*>(source.source), static_cast<std::size_t>(array.size_bytes())},
+           "copy_from", where);
+    return;
+  }
+  submit_copy(stream, "copy_from", &array, nullptr, source, where);
 }
 
 const Array& keep(const Array& array, SourceLocation where) {

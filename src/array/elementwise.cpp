@@ -158,14 +158,7 @@ void check_order(runtime::StreamCore& stream, const char* label, std::initialize
 
 /// Checks what every op asks of an array operand.
 void check(const Operand& operand, const char* label) {
-  if (operand.array() == nullptr) return;
-  require_defined(*operand.array(), label, operand.where());
-  const runtime::Buffer& buffer = *operand.array()->buffer();
-  if (buffer.state() == runtime::Buffer::State::ready) return;
-  // Arrays of a capture may be used in it; outside they must have values.
-  if (runtime::recorder_of(runtime::thread_stream(buffer.device())) == nullptr) {
-    require_values(*operand.array(), label, operand.where());
-  }
+  if (operand.array() != nullptr) require_usable(*operand.array(), label, operand.where());
 }
 
 runtime::StreamCore& stream_for(const Operand& left, const Operand& right, const char* label) {

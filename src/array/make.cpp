@@ -100,23 +100,29 @@ Array from_host_bytes(std::span<const std::byte> bytes, Shape shape, DType dtype
   runtime::StreamCore& stream = runtime::thread_stream(wanted_device(device, "from_host", where));
   Array array = make_array(stream, shape, dtype, where);
   if (needed == 0) return array;
+  upload(array, bytes, "from_host", where);
+  return array;
+}
+
+void upload(const Array& array, std::span<const std::byte> bytes, const char* label, SourceLocation where) {
+  runtime::StreamCore& stream = runtime::thread_stream(array.device());
   const runtime::Access write = whole(array, runtime::AccessMode::write);
-  // Small copies of pageable memory are taken at once; for larger ones the host would wait for the stream.
-  void* const staging = needed > runtime::small_upload ? stream.backend().take_staging(needed) : nullptr;
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  // Small copies are taken at once; for larger ones of pageable memory the host would wait for the stream.
+  void* const staging = size > runtime::small_upload ? stream.backend().take_staging(size) : nullptr;
   if (staging != nullptr) {
     std::memcpy(staging, bytes.data(), bytes.size());
     bytes = {static_cast<const std::byte*>(staging), bytes.size()};
   }
   bool was_run = false;
   try {
-    was_run = runtime::submit(stream,
-                              {stream.device, runtime::UploadCommand{bytes, nullptr}, {&write, 1}, "from_host", where});
+    was_run =
+        runtime::submit(stream, {stream.device, runtime::UploadCommand{bytes, nullptr}, {&write, 1}, label, where});
   } catch (...) {
     if (staging != nullptr) stream.backend().give_staging(staging, stream, 0);
     throw;
   }
   if (staging != nullptr) stream.backend().give_staging(staging, stream, was_run ? 1 : 0);
-  return array;
 }
 
 Array array(std::initializer_list<bool> values, ArrayOptions options, SourceLocation where) {

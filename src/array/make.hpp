@@ -13,6 +13,15 @@ void require_defined(const Array& array, const char* call, SourceLocation where)
 /// @throws Error(Errc::capture_unsupported) while this thread records; illegal_state when there are no values yet
 void require_values(const Array& array, const char* call, SourceLocation where);
 
+/// Checks what every op asks of an array: arrays of a capture may be used in it, outside they must have values.
+/// @throws as require_defined, require_values
+void require_usable(const Array& array, const char* call, SourceLocation where);
+/// Copies the array's elements to host memory, after the last writer of any stream. No look at captures.
+void copy_out(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
+              SourceLocation where);
+/// Overwrites the array with bytes that may be reused at once.
+void upload(const Array& array, std::span<const std::byte> bytes, const char* label, SourceLocation where);
+
 /// A new array on the stream's device whose elements the caller is about to write there.
 Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, SourceLocation where);
 

@@ -48,6 +48,12 @@ class CudaBackend final : public runtime::Backend {
     ++stream.position;
   }
 
+  bool is_pageable(const void* memory) const override {
+    cudaPointerAttributes attributes{};
+    REFRAIN_CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory));
+    return attributes.type == cudaMemoryTypeUnregistered;
+  }
+
   void* take_staging(std::int64_t bytes) override { return staging_.take(bytes); }
   void give_staging(void* address, runtime::StreamCore& stream, std::uint64_t position) noexcept override {
     staging_.give(address, position == 0 ? nullptr : &stream);

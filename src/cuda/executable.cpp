@@ -45,6 +45,7 @@ void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> func
 OwnedGraph::OwnedGraph() { REFRAIN_CUDA_CHECK(cudaGraphCreate(&graph_, 0)); }
 
 OwnedGraph::~OwnedGraph() {
+  const UnlockedCall call;
   if (graph_ != nullptr && !ends_elsewhere()) ignore(cudaGraphDestroy(graph_));
 }
 

@@ -6,6 +6,11 @@
 #include "runtime/backend.hpp"
 #include "runtime/host_function.hpp"
 
+#include <refrain/launch.hpp>
+
+#include <array>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -64,8 +69,18 @@ struct OnStream : Kernels {
           cudaMemcpyAsync(addresses[0], literal, command.owned->size(), cudaMemcpyDeviceToDevice, stream()));
       return;
     }
-    REFRAIN_CUDA_CHECK(
-        cudaMemcpyAsync(addresses[0], command.bytes.data(), command.bytes.size(), cudaMemcpyHostToDevice, stream()));
+    const std::byte* bytes = command.bytes.data();
+    std::array<std::byte, runtime::small_upload> pageable;
+    if (std::ssize(command.bytes) <= runtime::small_upload) {
+      // CUDA takes pageable memory of this size at once, but not page-locked memory, which the caller's may be.
+      std::memcpy(pageable.data(), bytes, command.bytes.size());
+      bytes = pageable.data();
+    }
+    REFRAIN_CUDA_CHECK(cudaMemcpyAsync(addresses[0], bytes, command.bytes.size(), cudaMemcpyHostToDevice, stream()));
+  }
+
+  void operator()(const runtime::KernelCommand& command) const {
+    check(static_cast<cudaError_t>(command.get().launch(stream(), addresses)), "cudaLaunchKernelExC");
   }
 
   void operator()(const runtime::CopyCommand& command) const {
@@ -110,6 +125,12 @@ struct AsNode : Kernels {
     REFRAIN_CUDA_CHECK(cudaGraphAddMemcpyNode1D(target.node, target.graph, target.before, target.before_count,
                                                 addresses[0], literal, command.owned->size(),
                                                 cudaMemcpyDeviceToDevice));
+  }
+
+  void operator()(const runtime::KernelCommand& command) const {
+    const std::span before(target.before, target.before_count);
+    check(static_cast<cudaError_t>(command.get().add_to(target.graph, before, addresses, target.node)),
+          "cudaGraphAddKernelNode");
   }
 
   void operator()(const runtime::CopyCommand& command) const {

@@ -23,7 +23,7 @@ Arena::~Arena() {
   const OrderLock lock(order_mutex());
   for (const Block& block : blocks_) {
     if (block.address == nullptr) continue;
-    const std::array users{block.allocated, program_->mark.point};
+    const std::array users{block.allocated, mark_->point};
     runtime::give_memory(block.device, block.address, block.size_bytes, users);
   }
 }

@@ -13,7 +13,8 @@ namespace refrain::graph {
 /// The memory of one executable's temporaries: a block per device.
 class Arena {
  public:
-  explicit Arena(std::shared_ptr<Program> program) : program_(std::move(program)) {}
+  /// `mark`: of the program whose replays use it.
+  explicit Arena(std::shared_ptr<const runtime::ReplayMark> mark) : mark_(std::move(mark)) {}
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -32,7 +33,7 @@ class Arena {
     void* address = nullptr;
     runtime::StreamPoint allocated;
   };
-  std::shared_ptr<Program> program_;
+  std::shared_ptr<const runtime::ReplayMark> mark_;
   std::vector<Block> blocks_;
 };
 

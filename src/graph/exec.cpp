@@ -28,7 +28,7 @@ using runtime::StreamCore;
 std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, InstantiateOptions options,
                                  SourceLocation where) {
   std::shared_ptr<Exec> exec = runtime::own(new Exec(program, options));
-  Planner planner(program, where);
+  Planner planner(program, program->mark, where);
   std::vector<Diagnostic> diagnostics = planner.diagnostics();
   Draft draft{*program, std::move(planner).plan(), std::move(diagnostics)};
   exec->outside_accesses_ = boundary_accesses(*program);
@@ -68,25 +68,24 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
   }
   bool is_recorded = false;
   {
+    std::optional<runtime::Plan> live;  // its memory is given back without the lock
     OrderLock lock(order_mutex());
-    is_recorded = record(stream, lock, where);
-    if (!is_recorded) {
-      if (crosses_kinds_) runtime::settle(lock, stream, outside_accesses_);
-      issue(stream, where);
-    }
+    if (crosses_kinds_ && runtime::recorder_of(stream) == nullptr) runtime::settle(lock, stream, outside_accesses_);
+    is_recorded = record(stream, lock, live, where);
+    if (!is_recorded) issue(stream, where);
   }
   if (!is_recorded && runtime::synchronises_each()) runtime::synchronize_with(stream);
   runtime::log_findings();
   runtime::destroy_retired();
 }
 
-bool Exec::record(StreamCore& stream, OrderLock& lock, SourceLocation where) {
+bool Exec::record(StreamCore& stream, OrderLock& lock, std::optional<runtime::Plan>& live, SourceLocation where) {
   const auto recording = [&] { return static_cast<Recording*>(runtime::recorder_of(stream)); };
   if (recording() == nullptr) return false;
-  std::optional<runtime::Plan> live;
   if (recording()->is_live()) {
+    const auto mark = recording()->mark();
     lock.unlock();  // memory is taken for this occurrence
-    live = Planner(program_, where).plan();
+    live = Planner(program_, mark, where).plan();
     lock.lock();
     if (recording() == nullptr) return false;
   }
@@ -95,14 +94,23 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, SourceLocation where) {
 }
 
 void Exec::issue(StreamCore& stream, SourceLocation where) {
-  runtime::ReplayMark& mark = program_->mark;
+  runtime::ReplayMark& mark = *program_->mark;
   const bool is_new = mark.touched || mark.point.slot != stream.slot || !prepared_;
   if (is_new) prepare(stream, where);
   for (std::size_t i = 0; i < draws_.size(); ++i) {
     draws_[i] = runtime::generator({stream.device.kind, static_cast<int>(i)});
   }
   runtime::note_submission(stream.device, "replay", where, program_->id);
-  executable_->launch(stream, draws_);
+  const runtime::StreamPoint before{stream.slot, stream.position};
+  try {
+    executable_->launch(stream, draws_);
+  } catch (...) {
+    // A part of it may be under way.
+    mark.point = {stream.slot, stream.position};
+    runtime::note_after(stream, outside_accesses_, "replay", where, &mark);
+    mark.touched = true;
+    throw;
+  }
   mark.point = {stream.slot, stream.position};
   mark.replayed = true;
   if (is_new) {
@@ -111,7 +119,7 @@ void Exec::issue(StreamCore& stream, SourceLocation where) {
     mark.touched = false;
     prepared_ = true;
   }
-  for (const auto& event : program_->events) event->note_replay(stream);
+  for (const auto& event : program_->events) event->note_replay(stream, before, executable_->events_cover_runs());
   if (!draws_.empty() || program_->reseeded) advance_generators();
 }
 
@@ -124,7 +132,7 @@ void Exec::prepare(StreamCore& stream, SourceLocation where) {
                     ", that has no values yet; replay that graph first",
                 where);
   }
-  runtime::ReplayMark& mark = program_->mark;
+  runtime::ReplayMark& mark = *program_->mark;
   if (mark.replayed) runtime::wait_for(stream, mark.point);
   for (const Stream& waits : program_->outside_waits) {
     const StreamCore& outside = waits.core();

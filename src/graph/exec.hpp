@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,9 @@ class Exec {
       : program_(std::move(program)), options_(options) {}
 
   /// Records the replay if the stream is being captured.
-  bool record(runtime::StreamCore& stream, runtime::OrderLock& lock, SourceLocation where);
+  /// `live`: what a live capture needs, to be destroyed without the lock.
+  bool record(runtime::StreamCore& stream, runtime::OrderLock& lock, std::optional<runtime::Plan>& live,
+              SourceLocation where);
   void issue(runtime::StreamCore& stream, SourceLocation where);
   void prepare(runtime::StreamCore& stream, SourceLocation where);
   void advance_generators();

@@ -35,9 +35,11 @@ std::optional<runtime::Command> moved_draw(const runtime::Command& command, cons
   return moved;
 }
 
-Planner::Planner(const std::shared_ptr<Program>& program, SourceLocation where) : memory_(std::make_shared<Memory>()) {
+Planner::Planner(const std::shared_ptr<Program>& program, const std::shared_ptr<runtime::ReplayMark>& mark,
+                 SourceLocation where)
+    : memory_(std::make_shared<Memory>()) {
   memory_->program = program;
-  memory_->arena = std::make_shared<Arena>(program);
+  memory_->arena = std::make_shared<Arena>(mark);
   place(*program, outermost_);
   memory_->arena->allocate(where);
   if (materialized_) runtime::synchronize_with(runtime::service_stream(program->device));
@@ -54,7 +56,7 @@ void Planner::place(const Program& program, Occurrence& occurrence) {
   const auto own_block = [&](Buffer& buffer) {
     const runtime::OrderLock lock(runtime::order_mutex());
     if (buffer.address() == nullptr && buffer.size_bytes() > 0) {
-      buffer.materialize(runtime::service_stream(buffer.device()));
+      buffer.materialize();
       materialized_ = true;
     }
     occurrence.addresses.emplace(&buffer, buffer.address());

@@ -24,9 +24,10 @@ std::optional<runtime::Command> moved_draw(const runtime::Command& command, cons
 /// place, each occurrence with memory and random offsets of its own.
 class Planner {
  public:
-  /// Takes the memory.
+  /// Takes the memory. `mark`: of the program whose replays use it, this one or a live one that it is nested in.
   /// @throws Error(Errc::out_of_memory)
-  Planner(const std::shared_ptr<Program>& program, SourceLocation where);
+  Planner(const std::shared_ptr<Program>& program, const std::shared_ptr<runtime::ReplayMark>& mark,
+          SourceLocation where);
 
   runtime::Plan plan() &&;
   const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }

@@ -64,8 +64,8 @@ Program::~Program() {
     for (const runtime::BufferRef& buffer : *buffers) {
       runtime::AccessHistory& history = buffer->history();
       for (int i = 0; i < history.size(); ++i) {
-        if (history[i].mark != &mark) continue;
-        history[i].point = mark.point;
+        if (history[i].mark != mark.get()) continue;
+        history[i].point = mark->point;
         history[i].mark = nullptr;
       }
     }

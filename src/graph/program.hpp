@@ -82,7 +82,8 @@ struct Program {
   std::shared_ptr<runtime::Executable> live;                ///< of a live capture
   std::vector<std::shared_ptr<const void>> kept;            ///< what a live capture's nodes point at besides arrays
 
-  runtime::ReplayMark mark;  ///< guarded by the order lock
+  /// Guarded by the order lock. Shared with the memory of its temporaries.
+  const std::shared_ptr<runtime::ReplayMark> mark = std::make_shared<runtime::ReplayMark>();
 };
 
 /// What a replay touches besides temporaries, as one write and one read of each buffer at most: outside arrays and

@@ -51,6 +51,8 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void add_graph(runtime::StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
                  SourceLocation where);
   bool is_live() const noexcept { return live_ != nullptr; }
+  /// Of the program that is recorded. With the order lock held.
+  std::shared_ptr<runtime::ReplayMark> mark() const noexcept { return program_->mark; }
 
   void submit(runtime::StreamCore& stream, const runtime::Command& command) override {
     add_node(stream, command, nullptr, nullptr);

@@ -4,6 +4,7 @@
 #include "runtime/order.hpp"
 
 #include <refrain/error.hpp>
+#include <refrain/launch.hpp>
 #include <refrain/memory.hpp>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ Buffer* Recording::allocate(StreamCore& stream, Device device, std::int64_t byte
   runtime::Backend* const pinned_by = device.kind != stream.device.kind ? &stream.backend() : nullptr;
   Buffer* buffer = Buffer::record(*this, device, pinned_by, bytes, where);
   program_->made.emplace_back(buffer);
-  if (live_ != nullptr) buffer->materialize(runtime::service_stream(device));
+  if (live_ != nullptr) buffer->materialize();
   return buffer;
 }
 
@@ -120,6 +121,8 @@ void Recording::add_node(StreamCore& stream, const Command& command, const std::
   if (const auto* upload = std::get_if<runtime::UploadCommand>(&command.payload)) {
     bytes = std::make_shared<const std::vector<std::byte>>(upload->bytes.begin(), upload->bytes.end());
   }
+  std::shared_ptr<const detail::KernelCall> call;
+  if (const auto* kernel = std::get_if<runtime::KernelCommand>(&command.payload)) call = kernel->get().clone();
   const int id = static_cast<int>(program_->nodes.size());
   std::vector<int> candidates = lane.frontier.nodes;
   candidates.insert(candidates.end(), hazards.begin(), hazards.end());
@@ -152,6 +155,10 @@ void Recording::add_node(StreamCore& stream, const Command& command, const std::
   if (auto* upload = std::get_if<runtime::UploadCommand>(&node.command.payload)) {
     upload->owned = std::move(bytes);
     upload->bytes = {};
+  }
+  if (auto* kernel = std::get_if<runtime::KernelCommand>(&node.command.payload)) {
+    kernel->owned = std::move(call);
+    kernel->call = nullptr;
   }
   for (const int hazard : hazards) {
     if (refrain::hazards() == Hazards::add) {

@@ -1,8 +1,11 @@
 #include "graph/stepwise.hpp"
 
 #include "runtime/debugging.hpp"
+#include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
 
+#include <iterator>
+#include <mutex>
 #include <utility>
 
 namespace refrain::graph {
@@ -37,9 +40,28 @@ class Stepwise final : public runtime::Executable {
       wait->native->wait(stream);
     } else {
       as_eager(command, draws);
+      const auto* upload = std::get_if<runtime::UploadCommand>(&command.payload);
+      // The host would wait for the stream in it.
+      if (upload != nullptr && std::ssize(upload->bytes) > runtime::small_upload) wait_without_lock(stream);
       stream.backend().run(stream, command, planned.addresses.data());
     }
-    if (runtime::synchronises_each()) stream.backend().synchronize(stream, stream.position);
+    if (runtime::synchronises_each()) wait_without_lock(stream);
+  }
+
+  /// Functions of the user's may need the lock before the stream is done. Other threads may issue meanwhile, which is
+  /// the price of this way to run.
+  static void wait_without_lock(StreamCore& stream) {
+    runtime::OrderLock lock(runtime::order_mutex(), std::adopt_lock);
+    lock.unlock();
+    try {
+      stream.backend().synchronize(stream, stream.position);
+    } catch (...) {
+      lock.lock();
+      lock.release();
+      throw;
+    }
+    lock.lock();
+    lock.release();
   }
 
   /// What a graph's command leaves to its executable, as an eager one has it.

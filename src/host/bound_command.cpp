@@ -69,6 +69,9 @@ struct Binder {
     };
   }
 
+  // `launch` refuses streams of the host.
+  BoundCommand::Run operator()(runtime::KernelCommand&) const { return nothing(); }
+
   BoundCommand::Run operator()(runtime::CopyCommand& command) const {
     if (command.out_access >= 0) command.target = addresses[command.out_access];
     if (command.in_access >= 0) command.source = addresses[command.in_access];

@@ -59,6 +59,8 @@ class HostExecutable final : public runtime::Executable, public std::enable_shar
     });
   }
 
+  bool events_cover_runs() const noexcept override { return true; }
+
  private:
   struct EventRecord {
     std::size_t command;  ///< its place in the schedule

@@ -81,7 +81,7 @@ class AccessHistory {
 
  private:
   static constexpr int inline_count = 4;
-  static constexpr int most_accesses = 2;  ///< records that one command can leave in one buffer: a write and a read
+  static constexpr int most_accesses = 3;  ///< records that one command can leave in one buffer: a write and two reads
   std::array<AccessRecord, inline_count> inline_;
   std::vector<AccessRecord> more_;
   int size_ = 0;

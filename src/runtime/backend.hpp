@@ -52,6 +52,8 @@ class Executable {
   /// Enqueues one run as one position of the stream. `draws` are the generator positions that the run starts from, by
   /// device ordinal of the plan's backend. Called with the order lock held; no allocation.
   virtual void launch(StreamCore& stream, std::span<const GeneratorPosition> draws) = 0;
+  /// Whether an event that it records covers the whole run, not what comes before its node.
+  virtual bool events_cover_runs() const noexcept { return false; }
   virtual cudaGraphExec_t native() const noexcept { return nullptr; }
   virtual cudaGraph_t native_graph() const noexcept { return nullptr; }
 };
@@ -104,6 +106,9 @@ class Backend {
   virtual void wait(StreamCore& stream, StreamCore& other, std::uint64_t position) = 0;
   /// Enqueues a copy to `landing`, what `take_staging` gave or any memory where that gives none.
   virtual void download(StreamCore& stream, void* landing, const void* source, std::int64_t bytes) = 0;
+
+  /// Whether a copy to or from this host memory makes the host wait for the stream.
+  virtual bool is_pageable(const void*) const { return false; }
 
   // Without the order lock, since they may wait for the device.
   /// Page-locked memory for a copy to or from the device: with other memory the host would wait for the stream. Null

@@ -49,12 +49,13 @@ Buffer* Buffer::record(Recorder& recorder, Device device, Backend* pinned_by, st
   return buffer;
 }
 
-void Buffer::materialize(StreamCore& stream) {
+void Buffer::materialize() {
   if (address_ != nullptr || size_bytes_ == 0) return;
   if (pinned_by_ != nullptr) {
     address_ = take_pinned(device_, *pinned_by_, size_bytes_, where_);
     return;
   }
+  StreamCore& stream = service_stream(device_);
   address_ = take_memory(stream, size_bytes_, where_);
   history_.add({.point = {stream.slot, stream.position},
                 .begin = 0,
@@ -87,8 +88,10 @@ struct PinnedBlock {
 
   static void let_go(std::unique_ptr<PinnedBlock> block) noexcept {
     try {
-      if (std::all_of(block->users.begin(), block->users.end(), is_done)) {
-        give_pinned(block->device, *block->by, block->address, block->bytes);
+      const auto busy = busy_streams(block->users);
+      const bool by_one = busy.size() == 1 && busy.front()->device.kind == block->by->kind();
+      if (by_one || std::all_of(block->users.begin(), block->users.end(), is_done)) {
+        give_pinned(block->device, *block->by, block->address, block->bytes, by_one ? busy.front() : nullptr);
         return;
       }
       retire(std::shared_ptr<PinnedBlock>(block.release(),

@@ -40,7 +40,7 @@ class Buffer {
 
   /// Gives a recorded buffer its own block, if it has none. With the order lock held.
   /// @throws Error(Errc::out_of_memory)
-  void materialize(StreamCore& stream);
+  void materialize();
 
   // What the block was made to hold; set once, by the array layer.
   Shape shape;

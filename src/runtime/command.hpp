@@ -14,6 +14,10 @@
 #include <variant>
 #include <vector>
 
+namespace refrain::detail {
+class KernelCall;
+}
+
 namespace refrain::runtime {
 
 class BackendEvent;
@@ -53,7 +57,7 @@ struct RandomCommand {
   bool absolute = false;        ///< after a recorded `manual_seed`: the offset is the same in every replay
 };
 
-/// Up to so many bytes CUDA takes pageable memory at once, without waiting for the stream.
+/// Up to so many bytes an upload is taken at once, without waiting for the stream.
 inline constexpr std::int64_t small_upload = 32 * 1024;
 
 /// Bytes of the program (literals, host arrays) into access 0.
@@ -71,6 +75,14 @@ struct CopyCommand {
   const void* source = nullptr;  ///< where there is no in_access
 };
 
+/// A kernel of the program's. Access k is its k-th array.
+struct KernelCommand {
+  const detail::KernelCall* call = nullptr;         ///< valid while submitting
+  std::shared_ptr<const detail::KernelCall> owned;  ///< a recording's copy of it
+
+  const detail::KernelCall& get() const noexcept { return owned != nullptr ? *owned : *call; }
+};
+
 /// Records an external or timing event, in graphs only: each replay records it anew.
 struct EventRecordCommand {
   std::shared_ptr<BackendEvent> native;
@@ -86,7 +98,7 @@ struct HostFunctionCommand {
   std::shared_ptr<const HostFunction> function;
 };
 
-using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, CopyCommand,
+using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, CopyCommand, KernelCommand,
                              EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.

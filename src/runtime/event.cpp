@@ -189,13 +189,19 @@ void EventCore::record_eagerly(StreamCore& stream, SourceLocation where) {
 
 void EventCore::note_record(const StreamCore& stream) {
   device = stream.device;
-  note_replay(stream);
+  note(stream, {stream.slot, stream.position}, {});
 }
 
-void EventCore::note_replay(const StreamCore& stream) {
+void EventCore::note_replay(const StreamCore& stream, StreamPoint before, bool covers_all) {
+  const StreamPoint all{stream.slot, stream.position};
+  note(stream, covers_all ? all : before, covers_all ? StreamPoint{} : all);
+}
+
+void EventCore::note(const StreamCore& stream, StreamPoint covered, StreamPoint covered_in_part) {
   recorded = true;
   captured.reset();
-  point = {stream.slot, stream.position};
+  point = covered;
+  replay = covered_in_part;
   stream_id = stream.id;
   clock = stream.clock;
 }
@@ -216,6 +222,7 @@ void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, 
   event.native->wait(stream);
   come_after(stream, event.clock);
   come_after(stream, event.point);
+  stream.in_part.raise(event.replay);
 }
 
 }  // namespace runtime

@@ -26,7 +26,8 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   std::shared_ptr<BackendEvent> native;     ///< made at the first record, or wait in a graph
   Device native_device;                     ///< what it was made on
   bool recorded = false;                    ///< eagerly, at least once
-  StreamPoint point;                        ///< of the newest eager record
+  StreamPoint point;                        ///< what the newest record covers
+  StreamPoint replay;                       ///< a replay that it covers in part, up to its node
   std::uint64_t stream_id = 0;              ///< of the newest eager record
   Clock clock;                              ///< what comes before it
   std::shared_ptr<CapturedPoint> captured;  ///< set when the newest record is in a capture
@@ -46,9 +47,12 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   void record_eagerly(StreamCore& stream, SourceLocation where);
   /// The newest work of the stream is the event's newest record. With the order lock held.
   void note_record(const StreamCore& stream);
-  /// The newest work of the stream is a replay that records the event, on the device of its node. With the order lock
-  /// held.
-  void note_replay(const StreamCore& stream);
+  /// The newest work of the stream is a replay that records the event, on the device of its node. `before`: where the
+  /// stream stood; `covers_all`: the event covers the whole replay. With the order lock held.
+  void note_replay(const StreamCore& stream, StreamPoint before, bool covers_all);
+
+ private:
+  void note(const StreamCore& stream, StreamPoint covered, StreamPoint covered_in_part);
 };
 
 /// Who must be asked when the stream waits for the event: the capture that records the stream, else the open capture

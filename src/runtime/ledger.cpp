@@ -107,12 +107,13 @@ void* take_pinned(Device device, Backend& by, std::int64_t bytes, SourceLocation
   return take_counted(device, bytes, where, [&] { return by.take_staging(bytes); });
 }
 
-void give_pinned(Device device, Backend& by, void* address, std::int64_t bytes) noexcept {
+void give_pinned(Device device, Backend& by, void* address, std::int64_t bytes,
+                 const std::shared_ptr<StreamCore>& until) {
   {
     const OrderLock lock(order_mutex());
     ledger(device).live -= bytes;
   }
-  by.give_staging(address, service_stream({by.kind(), 0}), 0);
+  by.give_staging(address, until != nullptr ? *until : service_stream({by.kind(), 0}), until != nullptr ? 1 : 0);
 }
 
 void give_memory(Device device, void* address, std::int64_t bytes, std::span<const StreamPoint> users) noexcept {

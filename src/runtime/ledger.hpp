@@ -6,6 +6,7 @@
 #include <refrain/source_location.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace refrain::runtime {
@@ -20,8 +21,10 @@ void* take_memory(StreamCore& stream, std::int64_t bytes, SourceLocation where);
 /// lock held.
 /// @throws Error(Errc::out_of_memory)
 void* take_pinned(Device device, Backend& by, std::int64_t bytes, SourceLocation where);
-/// Gives it back, when all that used it is done. Without the order lock.
-void give_pinned(Device device, Backend& by, void* address, std::int64_t bytes) noexcept;
+/// Gives it back, when all that used it is done or, with a stream of that backend, what was issued there so far.
+/// Without the order lock.
+void give_pinned(Device device, Backend& by, void* address, std::int64_t bytes,
+                 const std::shared_ptr<StreamCore>& until);
 /// Gives it back once all users have reached their points. With the order lock held.
 void give_memory(Device device, void* address, std::int64_t bytes, std::span<const StreamPoint> users) noexcept;
 

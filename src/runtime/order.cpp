@@ -7,6 +7,7 @@
 #include <refrain/error.hpp>
 #include <refrain/memory.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -99,9 +100,14 @@ void wait_on_host(OrderLock& lock, StreamPoint point) {
 
 }  // namespace
 
-void wait_on_host(StreamPoint point) {
-  OrderLock lock(order_mutex());
-  wait_on_host(lock, point);
+std::vector<std::shared_ptr<StreamCore>> busy_streams(std::span<const StreamPoint> points) {
+  std::vector<std::shared_ptr<StreamCore>> busy;
+  const OrderLock lock(order_mutex());
+  for (const StreamPoint point : points) {
+    const std::shared_ptr<StreamCore> stream = busy_stream(point);
+    if (stream != nullptr && std::find(busy.begin(), busy.end(), stream) == busy.end()) busy.push_back(stream);
+  }
+  return busy;
 }
 
 void settle(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses) {
@@ -169,8 +175,9 @@ void order_access(StreamCore& stream, const Access& access, const char* label, S
       wait_for_memory(stream, point);
       continue;
     }
+    const bool is_known = stream.in_part.covers(point);
     wait_for(stream, point);
-    if (report && hazards() == Hazards::add) {
+    if (report && !is_known && hazards() == Hazards::add) {
       find_added_order(describe(record.label, record.where), describe(label, where));
     }
   }
@@ -212,7 +219,8 @@ void refuse_hazards(StreamCore& stream, std::span<const Access> accesses, const 
     AccessHistory& history = access.buffer->history();
     for (int i = 0; i < history.size(); ++i) {
       const AccessRecord& record = history[i];
-      if (!conflicts(record, access) || record.label == allocate_label || is_ordered(stream, record.at())) continue;
+      if (!conflicts(record, access) || record.label == allocate_label) continue;
+      if (is_ordered(stream, record.at()) || stream.in_part.covers(record.at())) continue;
       throw Error(Errc::illegal_state, label, stream.str(),
                   "touches memory that " + describe(record.label, record.where) +
                       " touches on another stream, and nothing orders the two; let this stream wait_event or "

@@ -6,8 +6,10 @@
 
 #include <refrain/source_location.hpp>
 
+#include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 namespace refrain::runtime {
 
@@ -47,8 +49,8 @@ bool has_unseen_work(const StreamCore& stream);
 /// while waiting.
 void settle(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses);
 
-/// Blocks the host until what was issued up to the point is done. Without the order lock.
-void wait_on_host(StreamPoint point);
+/// The streams that may have work left up to these points, without asking a device. Without the order lock.
+std::vector<std::shared_ptr<StreamCore>> busy_streams(std::span<const StreamPoint> points);
 
 /// Whether what was issued up to the point is done. Without the order lock.
 bool is_done(StreamPoint point);

@@ -63,9 +63,10 @@ bool see(StreamCore& stream, OrderLock& lock, UntilDone until_done) {
 /// In a thread-scoped capture, what was issued on a stream before it is a member is no part of the capture: the event
 /// records that, to be waited for once, before the first replay. False where there is none.
 bool record_outside(StreamCore& stream, runtime::EventCore& event, SourceLocation where) {
+  if (runtime::thread_recorder() == nullptr) return false;
+  const OrderLock lock(order_mutex());
   const Recorder* recorder = runtime::thread_recorder();
   if (recorder == nullptr) return false;
-  const OrderLock lock(order_mutex());
   if (recorder->is_member(stream) || stream.recorder != nullptr || !runtime::has_unseen_work(stream)) return false;
   event.record_eagerly(stream, where);
   return true;

@@ -28,6 +28,7 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   std::uint64_t position;      ///< of the newest work issued
   Clock clock;                 ///< what later work of this stream comes after, other streams' work only
   Clock for_memory;            ///< what it waited for to use memory of other streams: no order of the program's
+  Clock in_part;               ///< replays that it waited for up to a node of theirs: known to the program
   bool clock_is_news = false;  ///< the clock has changed since the host last saw this stream done
 
   std::atomic<Recorder*> recorder{nullptr};  ///< the stream-scoped capture that this is a member of

@@ -22,6 +22,7 @@ const char* kind_name(const Payload& payload) noexcept {
     const char* operator()(const RandomCommand&) const noexcept { return "random"; }
     const char* operator()(const UploadCommand&) const noexcept { return "upload"; }
     const char* operator()(const CopyCommand&) const noexcept { return "copy"; }
+    const char* operator()(const KernelCommand&) const noexcept { return "kernel"; }
     const char* operator()(const EventRecordCommand&) const noexcept { return "event_record"; }
     const char* operator()(const EventWaitCommand&) const noexcept { return "event_wait"; }
     const char* operator()(const HostFunctionCommand&) const noexcept { return "host_function"; }

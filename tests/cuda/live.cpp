@@ -53,4 +53,22 @@ BOOST_AUTO_TEST_CASE(a_capture_that_is_found_invalidated_at_its_end_is_gone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_replay_that_a_live_capture_refuses_leaves_it_intact) {
+  const rf::Device host{rf::DeviceKind::host, 0};
+  const rf::GraphExec elsewhere = [&] {
+    const rf::DeviceGuard on(host);
+    return rf::capture([] { return rf::ones({4}) + 1; }).first.instantiate();
+  }();
+  rf::Array x = rf::zeros({4});
+  const rf::Graph graph = rf::capture(
+      [&] {
+        x += 1;
+        rf::test::require_error(rf::Errc::wrong_device, [&] { elsewhere.replay(rf::default_stream(host)); });
+        x += 1;
+      },
+      {.live = true});
+  graph.instantiate().replay();
+  BOOST_TEST(rf::test::holds(x, 2));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

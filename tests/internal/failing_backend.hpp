@@ -47,6 +47,7 @@ class FailingExecutable final : public runtime::Executable {
     fault_->call("launch");
     real_->launch(stream, draws);
   }
+  bool events_cover_runs() const noexcept override { return real_->events_cover_runs(); }
   cudaGraphExec_t native() const noexcept override { return real_->native(); }
   cudaGraph_t native_graph() const noexcept override { return real_->native_graph(); }
 
@@ -132,6 +133,7 @@ class FailingBackend final : public runtime::Backend {
     fault_->call("download");
     real_.download(stream, landing, source, bytes);
   }
+  bool is_pageable(const void* memory) const override { return real_.is_pageable(memory); }
   void* take_staging(std::int64_t bytes) override {
     fault_->call("take_staging");
     return real_.take_staging(bytes);
