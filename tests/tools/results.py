@@ -50,6 +50,8 @@ def cuda_name() -> str:
 def run_labelled(binary: Path, device: str, labels: set[str], report: Path) -> None:
     """Runs the tests that bear one of the labels, in one process."""
     command = [str(binary), *(f"--run_test=@{label}" for label in sorted(labels))]
+    if device == "host":
+        command.append("--run_test=!cuda_*")
     command += ["--report_level=detailed", "--report_format=XML", f"--report_sink={report}"]
     done = subprocess.run([*command, "--", f"--device={device}"], check=False)
     if done.returncode == NO_DEVICE:
