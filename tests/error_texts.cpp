@@ -26,17 +26,25 @@ std::optional<std::pair<Device, Device>> two_gpus() { return a_gpu() ? two_devic
 /// A launch that is refused.
 class NoKernel final : public detail::KernelCall {
  public:
-  std::shared_ptr<const KernelCall> clone() const override { return std::make_shared<NoKernel>(); }
+  std::shared_ptr<KernelCall> clone() const override { return std::make_shared<NoKernel>(); }
   int launch(cudaStream_t, void* const*) const override { return 0; }
   int add_to(cudaGraph_t, std::span<const cudaGraphNode_t>, void* const*, cudaGraphNode_t*) const override { return 0; }
+  int set_in(cudaGraphExec_t, cudaGraphNode_t, void* const*) const override { return 0; }
+  const LaunchConfig& config() const noexcept override { return config_; }
+  void set_config(const LaunchConfig& config) override { config_ = config; }
+  void set_value(int, const void*) override {}
+  int replace_pointer(const void*, void*) override { return 0; }
+
+ private:
+  LaunchConfig config_;
 };
 
 void launch_nothing(const Stream& stream, const LaunchConfig& config) {
-  detail::submit_launch(stream, config, NoKernel(), {});
+  detail::submit_launch(stream, config, NoKernel(), {}, {}, true);
 }
 
-void launch_nothing(const Stream& stream, const LaunchConfig& config, const detail::KernelArray& array) {
-  detail::submit_launch(stream, config, NoKernel(), {&array, 1});
+void launch_nothing(const Stream& stream, const LaunchConfig& config, const detail::KernelArgument& array) {
+  detail::submit_launch(stream, config, NoKernel(), {&array, 1}, {}, true);
 }
 
 /// A stream that does not go on before the end of the scope.
@@ -436,13 +444,13 @@ BOOST_AUTO_TEST_CASE(a_kernel_on_the_host) {
 BOOST_AUTO_TEST_CASE(a_kernel_with_an_array_of_another_device) {
   if (!a_gpu()) return;
   const Array there = ones({2}, {.device = a_host_device});
-  check_error_text([&] { launch_nothing(current_stream(), {}, {&there, DType::float32, true, true, 0}); });
+  check_error_text([&] { launch_nothing(current_stream(), {}, {readwrite(there), DType::float32, 0}); });
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_with_an_array_of_another_type) {
   if (!a_gpu()) return;
   const Array x = ones({2});
-  check_error_text([&] { launch_nothing(current_stream(), {}, {&x, DType::int32, true, true, 0}); });
+  check_error_text([&] { launch_nothing(current_stream(), {}, {readwrite(x), DType::int32, 0}); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,7 +39,7 @@ bool read_all(int from, std::chrono::steady_clock::time_point end, std::string& 
     const int count = left > 0 ? poll(&ready, 1, static_cast<int>(left)) : 0;
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
-    const ssize_t got = read(from, piece.data(), piece.size());
+    const ssize_t got = ::read(from, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got == 0;
     into.append(piece.data(), static_cast<std::size_t>(got));

@@ -12,16 +12,17 @@ enum class Severity : std::uint8_t { info, warning };
 
 /// What a report says something about.
 enum class DiagnosticKind : std::uint8_t {
-  edge_added,     ///< a missing wait was found and the order added
-  edges_pruned,   ///< edges that follow from others
-  unarmed_wait,   ///< a wait for an event that was never recorded
-  empty_capture,  ///< nothing was captured
-  forked,         ///< a stream joined a thread-scoped capture at its first use
-  joined,         ///< a stream was joined at the end
-  outside_wait,   ///< a wait for work outside the capture, done once before the first replay
-  output_kept,    ///< an array keeps its own block, and why
-  pass,           ///< what an optimising pass did, or why it did not
-  lowering,       ///< how the graph was made
+  edge_added,          ///< a missing wait was found and the order added
+  edges_pruned,        ///< edges that follow from others
+  unarmed_wait,        ///< a wait for an event that was never recorded
+  empty_capture,       ///< nothing was captured
+  forked,              ///< a stream joined a thread-scoped capture at its first use
+  joined,              ///< a stream was joined at the end
+  foreign_undeclared,  ///< work of the program's own that does not say what it touches
+  outside_wait,        ///< a wait for work outside the capture, done once before the first replay
+  output_kept,         ///< an array keeps its own block, and why
+  pass,                ///< what an optimising pass did, or why it did not
+  lowering,            ///< how the graph was made
 };
 
 std::string_view to_string(DiagnosticKind kind) noexcept;

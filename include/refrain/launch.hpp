@@ -1,7 +1,8 @@
 #pragma once
 
-#include <refrain/array.hpp>
+#include <refrain/access.hpp>
 #include <refrain/native.hpp>
+#include <refrain/param.hpp>
 #include <refrain/source_location.hpp>
 #include <refrain/stream.hpp>
 
@@ -28,21 +29,16 @@ struct LaunchConfig {
   std::size_t shared_bytes = 0;  ///< dynamic shared memory; what needs the kernel's consent above 48 KiB gets it
   std::optional<Dim3> cluster = std::nullopt;  ///< blocks a cluster; divides the grid
   bool cooperative = false;                    ///< all blocks are resident at once and may wait for one another
+  std::optional<int> priority = std::nullopt;  ///< unset: the stream's
   const char* label = "launch";                ///< static text, for graphs, diagnostics and errors
   SourceLocation where = SourceLocation::current();
 };
-
-/// An array that a kernel only writes, as argument of `Stream::launch`: its old values are not needed.
-struct WriteOnly {
-  const Array* array;
-};
-inline WriteOnly write(const Array& array) noexcept { return {&array}; }
 
 namespace detail {
 
 /// A kernel with its arguments, made by `Stream::launch` in the program's own translation unit: only there the CUDA
 /// runtime that the kernel was compiled against is known. Results are `cudaError_t`. `addresses` are those of the
-/// arrays among the arguments.
+/// memory among the arguments.
 class KernelCall {
  public:
   KernelCall() = default;
@@ -50,23 +46,32 @@ class KernelCall {
   KernelCall& operator=(const KernelCall&) = delete;
   virtual ~KernelCall() = default;
 
-  virtual std::shared_ptr<const KernelCall> clone() const = 0;
+  virtual std::shared_ptr<KernelCall> clone() const = 0;
   virtual int launch(cudaStream_t stream, void* const* addresses) const = 0;
   virtual int add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, void* const* addresses,
                      cudaGraphNode_t* node) const = 0;
+  /// Gives an executable's node this geometry and these arguments.
+  virtual int set_in(cudaGraphExec_t exec, cudaGraphNode_t node, void* const* addresses) const = 0;
+
+  virtual const LaunchConfig& config() const noexcept = 0;
+  virtual void set_config(const LaunchConfig& config) = 0;
+  /// The value of a parameter that is given by a Param, of that type.
+  virtual void set_value(int parameter, const void* value) = 0;
+  /// Puts another address where a bare pointer has this one; how often.
+  virtual int replace_pointer(const void* address, void* by) = 0;
 };
 
-/// An array among the arguments.
-struct KernelArray {
-  const Array* array = nullptr;
-  std::optional<DType> wanted = std::nullopt;  ///< what the parameter points to; unknown for `void`
-  bool is_read = false;
-  bool is_written = false;
-  int parameter = 0;
+/// Memory among the arguments.
+struct KernelArgument {
+  MemoryAccess access;
+  std::optional<DType> wanted = std::nullopt;  ///< what the parameter points to; unknown for `void` and no array's type
+  int parameter = 0;                           ///< -1: no parameter, but something that the kernel reaches otherwise
 };
 
+/// `is_declared`: the arguments say all that the kernel touches.
 void submit_launch(const Stream& stream, const LaunchConfig& config, const KernelCall& call,
-                   std::span<const KernelArray> arrays);
+                   std::span<const KernelArgument> arguments, std::span<const ParameterUse> parameters,
+                   bool is_declared);
 
 }  // namespace detail
 }  // namespace refrain

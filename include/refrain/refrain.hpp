@@ -2,6 +2,7 @@
 
 /// Everything that does not need CUDA's headers.
 
+#include <refrain/access.hpp>
 #include <refrain/array.hpp>
 #include <refrain/bench.hpp>
 #include <refrain/capture.hpp>
@@ -9,11 +10,13 @@
 #include <refrain/device.hpp>
 #include <refrain/diagnostics.hpp>
 #include <refrain/dtype.hpp>
+#include <refrain/enqueue.hpp>
 #include <refrain/error.hpp>
 #include <refrain/event.hpp>
 #include <refrain/graph.hpp>
 #include <refrain/launch.hpp>
 #include <refrain/memory.hpp>
+#include <refrain/param.hpp>
 #include <refrain/random.hpp>
 #include <refrain/shape.hpp>
 #include <refrain/source_location.hpp>

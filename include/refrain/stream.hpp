@@ -12,6 +12,7 @@
 
 namespace refrain {
 
+struct Label;
 struct LaunchConfig;
 
 namespace runtime {
@@ -44,12 +45,33 @@ class Stream {
   void record_event(Event& event, SourceLocation where = SourceLocation::current()) const;
 
   /// Launches a `__global__` function of the program's, eager or as a node of a graph. Arguments for pointer parameters
-  /// may be Arrays: `const T*` reads, `T*` reads and writes, `write(x)` only writes; they are ordered and kept as those
-  /// of any op. Other arguments are passed by value, as they are now; memory behind plain pointers is the program's to
-  /// order and to keep. Defined in <refrain/cuda.hpp>.
+  /// may be Arrays (`const T*` reads, `T*` reads and writes) or accesses: `read`, `write`, `readwrite` of an array or
+  /// of bytes at an address. These are ordered and, if arrays, kept as those of any op; accesses after the last
+  /// argument say what the kernel reaches otherwise, as through pointers in a struct. A `Param` can be set between
+  /// replays. Other arguments are passed by value, as they are now; a bare pointer makes the launch undeclared: it
+  /// keeps its place among all commands, and its memory is the program's to order and to keep. Defined in
+  /// <refrain/cuda.hpp>.
   /// @throws Error(Errc::invalid_value) naming geometry or argument; wrong_device; not_supported on a host device
   template <class... Params, class... Args>
   void launch(const LaunchConfig& config, void (*kernel)(Params...), const Args&... args) const;
+
+  /// Lets foreign code put work on the stream: `enqueue("gemm", read(a), write(c), [&](cudaStream_t s, const float* a,
+  /// float* c) {...})`. The function is called once, in this thread, before enqueue returns, with the stream and a
+  /// pointer for each access. In a capture that is a private, capturing stream, and what it puts there becomes one
+  /// command of the graph, with the addresses as they are: its arrays keep blocks of their own. Without accesses the
+  /// command is undeclared: it keeps its place among all commands. In the function, calls of Refrain that reach a
+  /// device throw Errc::not_permitted. On a host device the command runs what `on_host` gives, which is called with the
+  /// pointers in stream order, by each replay anew. Defined in <refrain/enqueue.hpp>.
+  /// @throws what the function throws; Error(Errc::not_supported) when there is no function for the device;
+  ///         capture_unsupported when it synchronises, allocates otherwise than in stream order or uses the legacy
+  ///         stream; capture_unjoined when it leaves work of other streams unjoined; illegal_state when it leaves the
+  ///         stream capturing. All name the label, and leave captures intact (live: end them).
+  template <class... Args>
+  void enqueue(Label label, Args&&... args) const;
+
+  /// Runs a CUDA graph as one command, undeclared, of which a copy is taken: made ready anew by each eager call.
+  /// @throws Error(Errc::not_supported) on a host device, and for a graph with memory nodes, which CUDA cannot copy
+  void add_graph(cudaGraph_t graph, Label label) const;
 
   /// Calls `fn` on the host, in stream order: after what was issued before, before what is issued later. In a capture
   /// it is a command, called once by each replay; the graph keeps it. What it throws is thrown once by the next

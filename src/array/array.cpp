@@ -145,7 +145,7 @@ void finish_copy(runtime::StreamCore& stream, std::uint64_t position) {
 /// Copies elements [first, first + count) to host memory, after the last writer of any stream.
 void download(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
               SourceLocation where) {
-  runtime::refuse_in_host_function(call, where);
+  runtime::refuse_in_callback(call, where);
   require_values(array, call, where);
   copy_out(array, target, first, count, call, where);
 }

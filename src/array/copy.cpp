@@ -125,7 +125,7 @@ void require_same(const Array& array, const Borrowed& memory, const char* call, 
 
 Array to_device(const Array& array, Device device, SourceLocation where) {
   require_defined(array, "to_device", where);
-  runtime::refuse_in_host_function("to_device", where);
+  runtime::refuse_in_callback("to_device", where);
   runtime::require_device(device, "to_device", where);
   if (array.device() == device) return array;
   if (array.device().kind == device.kind) return between_ordinals(array, device, where);
@@ -142,7 +142,7 @@ void copy_to(const Array& array, Borrowed target, SourceLocation where) {
   }
   StreamCore& stream = runtime::thread_stream(array.device());
   if (waits_in_copy(stream, target.target)) {
-    runtime::refuse_in_host_function("copy_to", where);
+    runtime::refuse_in_callback("copy_to", where);
     copy_out(array, target.target, 0, array.size(), "copy_to", where);
     return;
   }

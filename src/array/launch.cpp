@@ -1,16 +1,14 @@
 #include <refrain/launch.hpp>
 
-#include "array/make.hpp"
+#include "array/accesses.hpp"
+#include "runtime/stream_core.hpp"
 #include "runtime/submit.hpp"
 
-#include <array>
-#include <vector>
+#include <refrain/error.hpp>
 
 namespace refrain::detail {
 
 namespace {
-
-using runtime::AccessMode;
 
 constexpr unsigned most_threads = 1024;
 
@@ -43,42 +41,28 @@ void require_geometry(const LaunchConfig& config) {
   }
 }
 
-void require_array(const KernelArray& argument, const Stream& stream, const LaunchConfig& config) {
-  const Array& array = *argument.array;
-  require_usable(array, config.label, config.where);
-  const std::string name = "argument " + std::to_string(argument.parameter);
-  if (array.device() != stream.device()) {
-    throw Error(Errc::wrong_device, config.label, name + ", an array on " + array.device().str(),
-                "cannot be reached by a kernel on " + stream.device().str() + "; move it with to_device first",
-                config.where);
-  }
-  if (argument.wanted && *argument.wanted != array.dtype()) {
-    throw Error(
-        Errc::invalid_value, config.label, name + ", an array of " + std::string(to_string(array.dtype())),
-        "is no " + std::string(to_string(*argument.wanted)) + ", which the kernel's parameter points to; cast it first",
-        config.where);
-  }
-}
-
 }  // namespace
 
 void submit_launch(const Stream& stream, const LaunchConfig& config, const KernelCall& call,
-                   std::span<const KernelArray> arrays) {
+                   std::span<const KernelArgument> arguments, std::span<const ParameterUse> parameters,
+                   bool is_declared) {
   require_geometry(config);
   runtime::StreamCore& core = stream.core(config.where);
   if (core.device.kind == DeviceKind::host) {
     throw Error(Errc::not_supported, config.label, core.str(),
                 "a host device runs no CUDA kernel; launch it on a stream of a CUDA device", config.where);
   }
-  std::array<runtime::Access, 8> few;
-  std::vector<runtime::Access> many(arrays.size() > few.size() ? arrays.size() : 0);
-  const std::span<runtime::Access> accesses =
-      many.empty() ? std::span(few.data(), arrays.size()) : std::span<runtime::Access>(many);
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    require_array(arrays[i], stream, config);
-    accesses[i] = whole(*arrays[i].array, arrays[i].is_written ? AccessMode::write : AccessMode::read);
+  const Label label(config.label, config.where);
+  Accesses accesses(arguments.size());
+  for (const KernelArgument& argument : arguments) {
+    accesses.add(argument.access, core.device, argument.parameter, label);
+    require_element_type(argument.access, argument.wanted, argument.parameter, label);
   }
-  runtime::submit(core, {core.device, runtime::KernelCommand{&call, nullptr}, accesses, config.label, config.where});
+  runtime::Command command{core.device, runtime::KernelCommand{&call, nullptr}, accesses.get(), config.label,
+                           config.where};
+  command.parameters = parameters;
+  command.is_declared = is_declared;
+  runtime::submit(core, command);
 }
 
 }  // namespace refrain::detail

@@ -2,6 +2,7 @@
 
 #include "cuda/capture.hpp"
 #include "cuda/device.hpp"
+#include "cuda/foreign.hpp"
 #include "cuda/lower.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/run.hpp"
@@ -34,6 +35,17 @@ class CudaBackend final : public runtime::Backend {
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
     run_command(native_of(stream), command, addresses);
     ++stream.position;
+  }
+
+  std::shared_ptr<runtime::ForeignWork> copy_graph(cudaGraph_t graph, const runtime::Command& command) override {
+    return cuda::copy_graph(graph, command);
+  }
+  void call(runtime::StreamCore& stream, const runtime::Command& command, const runtime::ForeignCall& call) override {
+    call_on_stream(stream, command, call);
+  }
+  std::shared_ptr<runtime::ForeignWork> capture_call(runtime::StreamCore& stream, const runtime::Command& command,
+                                                     const runtime::ForeignCall& call) override {
+    return cuda::capture_call(stream, command, call);
   }
 
   void wait(runtime::StreamCore& stream, runtime::StreamCore& other, std::uint64_t) override {

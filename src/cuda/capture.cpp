@@ -93,7 +93,7 @@ void CudaCapture::run(int lane, std::span<const runtime::PlannedCommand> command
     GraphCommand(*planned.command, planned.addresses.data(), resources_).launch(on.stream);
   }
   const auto newest = capture_dependencies(on.stream);
-  nodes_.push_back(newest.empty() ? nullptr : newest[0]);
+  nodes_.emplace_back(newest.begin(), newest.end());
 }
 
 int CudaCapture::record(int lane) {
@@ -109,9 +109,9 @@ void CudaCapture::wait(int lane, int point) {
 }
 
 void CudaCapture::depend(int lane, int command) {
-  cudaGraphNode_t node = nodes_[static_cast<std::size_t>(command)];
-  if (node == nullptr) return;  // an empty graph inside the capture left none
-  update_capture_dependencies(native(lane), {&node, 1}, cudaStreamAddCaptureDependencies);
+  auto& nodes = nodes_[static_cast<std::size_t>(command)];
+  if (nodes.empty()) return;  // an empty graph inside the capture left none
+  update_capture_dependencies(native(lane), nodes, cudaStreamAddCaptureDependencies);
 }
 
 void CudaCapture::join_lanes() {
@@ -131,7 +131,7 @@ std::shared_ptr<runtime::Executable> CudaCapture::end(std::span<const std::uint6
   OwnedGraph owned(graph);
   leave();
   finish_counters(resources_, draw_increments);
-  return std::make_shared<CudaExecutable>(std::move(owned), device_.index, std::move(resources_));
+  return std::make_shared<CudaExecutable>(std::move(owned), device_.index, std::move(resources_), CommandNodes());
 }
 
 }  // namespace refrain::cuda

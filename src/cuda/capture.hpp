@@ -46,10 +46,10 @@ class CudaCapture final : public runtime::LiveCapture {
   bool capturing_ = false;
   bool is_strict_ = false;  ///< counted among this thread's strict captures
   std::vector<Lane> lanes_;
-  std::vector<cudaEvent_t> events_;     ///< all, for destruction
-  std::vector<cudaEvent_t> points_;     ///< by number
-  cudaEvent_t beginning_ = nullptr;     ///< what later lanes fork from
-  std::vector<cudaGraphNode_t> nodes_;  ///< by command
+  std::vector<cudaEvent_t> events_;                  ///< all, for destruction
+  std::vector<cudaEvent_t> points_;                  ///< by number
+  cudaEvent_t beginning_ = nullptr;                  ///< what later lanes fork from
+  std::vector<std::vector<cudaGraphNode_t>> nodes_;  ///< by command: what came last
   GraphResources resources_;
 };
 

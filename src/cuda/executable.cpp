@@ -2,6 +2,7 @@
 
 #include "cuda/stream.hpp"
 #include "cuda/upload.hpp"
+#include "runtime/host_function.hpp"
 
 namespace refrain::cuda {
 
@@ -29,11 +30,11 @@ void finish_counters(GraphResources& resources, std::span<const std::uint64_t> i
   }
 }
 
-void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> function) {
-  using Holder = std::shared_ptr<const runtime::HostFunction>;
-  auto holder = std::make_unique<Holder>(std::move(function));
-  const cudaHostFn_t destroy = [](void* held) {
-    const std::unique_ptr<Holder> last(static_cast<Holder*>(held));
+void retain(cudaGraph_t graph, std::shared_ptr<const void> held) {
+  using Holder = std::shared_ptr<const void>;
+  auto holder = std::make_unique<Holder>(std::move(held));
+  const cudaHostFn_t destroy = [](void* last_holder) {
+    const std::unique_ptr<Holder> last(static_cast<Holder*>(last_holder));
     runtime::retire(std::move(*last));  // the user's destructors may not run in CUDA's thread
   };
   cudaUserObject_t object = nullptr;
@@ -49,12 +50,12 @@ OwnedGraph::~OwnedGraph() {
   if (graph_ != nullptr && !ends_elsewhere()) ignore(cudaGraphDestroy(graph_));
 }
 
-CudaExecutable::CudaExecutable(OwnedGraph graph, int device, GraphResources resources)
-    : graph_(std::move(graph)), resources_(std::move(resources)) {
+CudaExecutable::CudaExecutable(OwnedGraph graph, int device, GraphResources resources, CommandNodes nodes)
+    : graph_(std::move(graph)), resources_(std::move(resources)), nodes_(std::move(nodes)) {
   const DeviceScope current(device);
   const CallScope call;
   try {
-    for (const auto& function : resources_.functions) retain(graph_.get(), function);
+    for (const auto& held : resources_.held) retain(graph_.get(), held);
     REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_.get(), cudaGraphInstantiateFlagUseNodePriority));
     cudaStream_t stream = nullptr;
     REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

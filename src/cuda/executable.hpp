@@ -2,11 +2,11 @@
 
 #include "cuda/counters.hpp"
 #include "runtime/backend.hpp"
-#include "runtime/host_function.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,6 +34,8 @@ class OwnedGraph {
   OwnedGraph& operator=(OwnedGraph&&) = delete;
   ~OwnedGraph();
   cudaGraph_t get() const noexcept { return graph_; }
+  /// Another graph owns it now.
+  void release() noexcept { graph_ = nullptr; }
 
  private:
   cudaGraph_t graph_ = nullptr;
@@ -43,20 +45,47 @@ class OwnedGraph {
 struct GraphResources {
   std::vector<std::unique_ptr<Counters>> counters;  ///< by ordinal; null where nothing is drawn
   std::vector<std::unique_ptr<DeviceBytes>> literals;
-  std::vector<std::shared_ptr<const runtime::HostFunction>> functions;  ///< held by the CUDA graph too, see `retain`
+  std::vector<std::shared_ptr<const void>> held;  ///< functions and foreign work; by the CUDA graph too, see `retain`
   std::shared_ptr<const void> keep_alive;
+};
+
+/// The nodes of a graph by command.
+class CommandNodes {
+ public:
+  std::vector<cudaGraphNode_t> all;  ///< in the order of the commands
+
+  /// The command whose nodes were appended is complete; `ends`: those that later ones wait for.
+  void close(std::span<const cudaGraphNode_t> ends) {
+    nodes_end_.push_back(all.size());
+    ends_.insert(ends_.end(), ends.begin(), ends.end());
+    ends_end_.push_back(ends_.size());
+  }
+  std::span<const cudaGraphNode_t> of(std::size_t command) const { return part(all, nodes_end_, command); }
+  std::span<const cudaGraphNode_t> ends_of(std::size_t command) const { return part(ends_, ends_end_, command); }
+
+ private:
+  static std::span<const cudaGraphNode_t> part(const std::vector<cudaGraphNode_t>& nodes,
+                                               const std::vector<std::size_t>& end, std::size_t command) {
+    const std::size_t begin = command == 0 ? 0 : end[command - 1];
+    return std::span(nodes).subspan(begin, end[command] - begin);
+  }
+
+  std::vector<cudaGraphNode_t> ends_;
+  std::vector<std::size_t> nodes_end_;
+  std::vector<std::size_t> ends_end_;
 };
 
 /// No more draws. `increments`: how far a replay moves each device's generator.
 void finish_counters(GraphResources& resources, std::span<const std::uint64_t> increments);
 
-/// Lets the CUDA graph, its executables and their runs in flight hold the function.
-void retain(cudaGraph_t graph, std::shared_ptr<const runtime::HostFunction> function);
+/// Lets the CUDA graph, its executables and their runs in flight hold something of the user's.
+void retain(cudaGraph_t graph, std::shared_ptr<const void> held);
 
 /// An instantiated, uploaded CUDA graph.
 class CudaExecutable final : public runtime::Executable {
  public:
-  CudaExecutable(OwnedGraph graph, int device, GraphResources resources);
+  /// `nodes`: empty for a live capture's, whose nodes are not known by command.
+  CudaExecutable(OwnedGraph graph, int device, GraphResources resources, CommandNodes nodes);
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
@@ -69,6 +98,7 @@ class CudaExecutable final : public runtime::Executable {
   OwnedGraph graph_;
   cudaGraphExec_t exec_ = nullptr;
   GraphResources resources_;
+  CommandNodes nodes_;
 };
 
 }  // namespace refrain::cuda

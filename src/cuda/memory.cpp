@@ -56,7 +56,7 @@ void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users
       return core.has_native() && core.device.kind == DeviceKind::cuda && stream_of(core).before_capture() != nullptr;
     };
     // CUDA allows no call of its own in a host function.
-    if (runtime::in_host_function() || std::any_of(users.begin(), users.end(), is_capturing)) {
+    if (runtime::in_callback() || std::any_of(users.begin(), users.end(), is_capturing)) {
       deferred_.push_back({address, {users.begin(), users.end()}});
       return;
     }

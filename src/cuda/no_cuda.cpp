@@ -20,6 +20,9 @@ class NoCuda final : public Backend {
   bool is_complete(StreamCore&, std::uint64_t) override { refuse(); }
   void synchronize(StreamCore&, std::uint64_t) override { refuse(); }
   void run(StreamCore&, const Command&, void* const*) override { refuse(); }
+  std::shared_ptr<ForeignWork> copy_graph(cudaGraph_t, const Command&) override { refuse(); }
+  void call(StreamCore&, const Command&, const ForeignCall&) override { refuse(); }
+  std::shared_ptr<ForeignWork> capture_call(StreamCore&, const Command&, const ForeignCall&) override { refuse(); }
   void wait(StreamCore&, StreamCore&, std::uint64_t) override { refuse(); }
   void download(StreamCore&, void*, const void*, std::int64_t) override { refuse(); }
   std::unique_ptr<BackendEvent> create_event(int, EventFlags) override { refuse(); }

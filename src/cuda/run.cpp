@@ -1,6 +1,8 @@
 #include "cuda/run.hpp"
 
+#include "cuda/compat.hpp"
 #include "cuda/device.hpp"
+#include "cuda/foreign.hpp"
 #include "cuda/scopes.hpp"
 #include "kernels/cuda.cuh"
 #include "runtime/backend.hpp"
@@ -57,6 +59,7 @@ void call_function(void* function) { (*static_cast<const runtime::HostFunction*>
 /// One call for each kind of command, on a stream. `in_graph`: it is capturing, and the graph owns what is read.
 struct OnStream : Kernels {
   using Kernels::operator();
+  const runtime::Command& whole;
   bool in_graph = false;
   const void* literal = nullptr;  ///< in a graph: its copy of an upload's bytes on the device
 
@@ -81,6 +84,18 @@ struct OnStream : Kernels {
 
   void operator()(const runtime::KernelCommand& command) const {
     check(static_cast<cudaError_t>(command.get().launch(stream(), addresses)), "cudaLaunchKernelExC");
+  }
+
+  void operator()(const runtime::ForeignCommand& command) const {
+    auto& work = static_cast<ForeignGraph&>(*command.work);
+    if (!in_graph) {
+      work.launch(stream(), whole);
+      return;
+    }
+    const CapturingGraph capturing(stream());
+    std::vector<cudaGraphNode_t> added;
+    std::vector<cudaGraphNode_t> ends = work.add_to(capturing.graph, capturing.dependencies, whole, added);
+    update_capture_dependencies(stream(), ends, cudaStreamSetCaptureDependencies);
   }
 
   void operator()(const runtime::CopyCommand& command) const {
@@ -139,6 +154,8 @@ struct AsNode : Kernels {
                                                 static_cast<std::size_t>(command.bytes), cudaMemcpyDefault));
   }
 
+  void operator()(const runtime::ForeignCommand&) const {}  // GraphCommand adds it
+
   void operator()(const runtime::HostFunctionCommand& command) const {
     const cudaHostNodeParams params{call_function, const_cast<runtime::HostFunction*>(command.function.get())};
     REFRAIN_CUDA_CHECK(cudaGraphAddHostNode(target.node, target.graph, target.before, target.before_count, &params));
@@ -159,7 +176,7 @@ struct AsNode : Kernels {
 
 void run_command(cudaStream_t stream, const runtime::Command& command, void* const* addresses) {
   const DeviceScope current(command.device.index);
-  std::visit(OnStream{{stream, command.device.index, addresses}}, command.payload);
+  std::visit(OnStream{{stream, command.device.index, addresses}, command}, command.payload);
 }
 
 GraphCommand::GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources)
@@ -175,17 +192,26 @@ GraphCommand::GraphCommand(const runtime::Command& command, void* const* address
     resources.literals.push_back(std::make_unique<DeviceBytes>(device, *upload->owned));
     literal_ = resources.literals.back()->address();
   } else if (const auto* call = std::get_if<runtime::HostFunctionCommand>(&command_.payload)) {
-    resources.functions.push_back(call->function);
+    resources.held.push_back(call->function);
+  } else if (const auto* foreign = std::get_if<runtime::ForeignCommand>(&command_.payload)) {
+    resources.held.push_back(foreign->work);
   }
 }
 
 void GraphCommand::launch(cudaStream_t stream) const {
   const DeviceScope current(command_.device.index);
-  std::visit(OnStream{{stream, command_.device.index, addresses_}, true, literal_}, command_.payload);
+  std::visit(OnStream{{stream, command_.device.index, addresses_}, command_, true, literal_}, command_.payload);
 }
 
-cudaGraphNode_t GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, int priority) const {
+void GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, int priority,
+                          CommandNodes& nodes) const {
   const DeviceScope current(command_.device.index);
+  if (const auto* foreign = std::get_if<runtime::ForeignCommand>(&command_.payload)) {
+    auto& work = static_cast<ForeignGraph&>(*foreign->work);
+    const std::vector<cudaGraphNode_t> ends = work.add_to(graph, before, command_, nodes.all);
+    nodes.close(ends);
+    return;
+  }
   cudaGraphNode_t node = nullptr;
   const kernels::Target target(graph, before.data(), before.size(), &node);
   std::visit(AsNode{{target, command_.device.index, addresses_}, literal_}, command_.payload);
@@ -196,7 +222,8 @@ cudaGraphNode_t GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGrap
     value.priority = priority;
     REFRAIN_CUDA_CHECK(cudaGraphKernelNodeSetAttribute(node, cudaKernelNodeAttributePriority, &value));
   }
-  return node;
+  nodes.all.push_back(node);
+  nodes.close({&node, 1});
 }
 
 }  // namespace refrain::cuda

@@ -19,8 +19,8 @@ class GraphCommand {
   GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources);
   /// Launches it on a capturing stream.
   void launch(cudaStream_t stream) const;
-  /// Adds the node that such a launch gives.
-  cudaGraphNode_t add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, int priority) const;
+  /// Adds the nodes that such a launch gives, as those of the next command.
+  void add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, int priority, CommandNodes& nodes) const;
 
  private:
   runtime::Command command_;

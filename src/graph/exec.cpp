@@ -59,7 +59,7 @@ std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, Instan
 }
 
 void Exec::replay(StreamCore& stream, SourceLocation where) {
-  runtime::refuse_in_host_function("replay", where);
+  runtime::refuse_in_callback("replay", where);
   if (stream.device.kind != program_->device.kind) {
     throw Error(Errc::wrong_device, "replay", stream.str(),
                 "cannot run " + program_->str() + ", which was captured on " + program_->device.str() +

@@ -73,6 +73,7 @@ std::vector<Array> Graph::inputs(SourceLocation where) const {
   const graph::Program& program = program_of(program_, "inputs", where);
   std::vector<Array> arrays;
   for (const runtime::BufferRef& buffer : program.outside) {
+    if (!buffer->is_array) continue;
     const bool is_read = std::any_of(program.nodes.begin(), program.nodes.end(), [&](const graph::Node& node) {
       return std::any_of(node.accesses.begin(), node.accesses.end(), [&](const runtime::Access& access) {
         return access.buffer == buffer.get() && access.mode == runtime::AccessMode::read;
@@ -90,7 +91,7 @@ std::vector<Diagnostic> Graph::diagnostics(SourceLocation where) const {
 std::string Graph::to_dot(SourceLocation where) const { return graph::to_dot(program_of(program_, "to_dot", where)); }
 
 GraphExec Graph::instantiate(InstantiateOptions options, SourceLocation where) const {
-  runtime::refuse_in_host_function("instantiate", where);
+  runtime::refuse_in_callback("instantiate", where);
   program_of(program_, "instantiate", where);
   return GraphExec(graph::Exec::make(program_, options, where));
 }

@@ -7,6 +7,7 @@
 #include "runtime/plan.hpp"
 
 #include <refrain/diagnostics.hpp>
+#include <refrain/param.hpp>
 #include <refrain/stream.hpp>
 
 #include <atomic>
@@ -37,9 +38,11 @@ struct Program;
 /// One command of a program. Stays where it is, so that plans can point at it.
 struct Node {
   std::vector<runtime::Access> accesses;
-  runtime::Command command;  ///< its `accesses` are those above
+  runtime::Command command;  ///< its `accesses` and `parameters` are those here
   int lane = 0;
-  std::uint32_t position = 0;     ///< in its lane, from 1
+  std::uint32_t position = 0;  ///< in its lane, from 1
+  std::vector<detail::ParameterUse> parameters;
+  std::vector<std::shared_ptr<const detail::ParameterState>> held_parameters;
   std::vector<int> dependencies;  ///< transitively reduced, ascending
   LaneClock clock;                ///< everything that comes before it, itself included
 
@@ -80,7 +83,9 @@ struct Program {
   std::vector<Stream> outside_waits;
   std::vector<std::shared_ptr<runtime::EventCore>> events;  ///< recorded by nodes: each replay records them
   std::shared_ptr<runtime::Executable> live;                ///< of a live capture
-  std::vector<std::shared_ptr<const void>> kept;            ///< what a live capture's nodes point at besides arrays
+  bool is_declared = true;                                  ///< all its commands are
+  bool is_foreign = false;                        ///< of a live capture: foreign code put work there that is no command
+  std::vector<std::shared_ptr<const void>> kept;  ///< what a live capture's nodes point at besides arrays
 
   /// Guarded by the order lock. Shared with the memory of its temporaries.
   const std::shared_ptr<runtime::ReplayMark> mark = std::make_shared<runtime::ReplayMark>();

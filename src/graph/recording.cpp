@@ -2,6 +2,7 @@
 
 #include "runtime/event_core.hpp"
 #include "runtime/findings.hpp"
+#include "runtime/foreign_call.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
@@ -18,7 +19,7 @@ using runtime::StreamCore;
 
 std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, CaptureOptions options,
                                             SourceLocation where) {
-  runtime::refuse_in_host_function("capture", where);
+  runtime::refuse_in_callback("capture", where);
   StreamCore& core = origin.core(where);
   if (scope == Scope::stream && origin == default_stream(core.device)) {
     throw Error(
@@ -139,7 +140,11 @@ void Recording::refuse(const char* call, const std::string& object, SourceLocati
 }
 
 cudaStream_t Recording::native(StreamCore& stream, SourceLocation where) {
-  if (live_ != nullptr) return live_->native(lane_of(stream, "native", where));
+  if (live_ != nullptr) {
+    program_->is_foreign = true;  // what comes is no command
+    program_->is_declared = false;
+    return live_->native(lane_of(stream, "native", where));
+  }
   throw Error(Errc::capture_unsupported, "native", stream.str(),
               "is recording, and work that foreign code puts on the native stream would run at once and be missing; "
               "capture with CaptureOptions{.live = true}, or take the handle outside",
@@ -197,7 +202,8 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
                 "a thread-scoped capture is ended by the thread that began it; end it there", where);
   }
   try {
-    const OrderLock lock(order_mutex());
+    OrderLock lock(order_mutex());
+    runtime::wait_for_calls(lock, *this);
     require_open("end", where);
     if (scope_ == Scope::thread || options_.join_all) {
       join_lanes();
@@ -239,7 +245,8 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
 
 void Recording::discard(const std::string& why) noexcept {
   std::shared_ptr<Program> program;  // destroyed after the lock is given back
-  const OrderLock lock(order_mutex());
+  OrderLock lock(order_mutex());
+  runtime::wait_for_calls(lock, *this);
   program = give_up(why);
 }
 

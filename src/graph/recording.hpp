@@ -1,15 +1,18 @@
 #pragma once
 
 #include "graph/program.hpp"
+#include "runtime/order.hpp"
 #include "runtime/recorder.hpp"
 #include "runtime/stream_core.hpp"
 
 #include <refrain/capture.hpp>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -50,13 +53,11 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   /// order lock held.
   void add_graph(runtime::StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
                  SourceLocation where);
-  bool is_live() const noexcept { return live_ != nullptr; }
+  bool is_live() const noexcept override { return live_ != nullptr; }
   /// Of the program that is recorded. With the order lock held.
   std::shared_ptr<runtime::ReplayMark> mark() const noexcept { return program_->mark; }
 
-  void submit(runtime::StreamCore& stream, const runtime::Command& command) override {
-    add_node(stream, command, nullptr, nullptr);
-  }
+  void submit(runtime::StreamCore& stream, const runtime::Command& command) override;
   void check_order(const runtime::StreamCore& stream, const runtime::Command& command) const override;
   void record_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
   void wait_event(runtime::StreamCore& stream, runtime::EventCore& event, SourceLocation where) override;
@@ -65,6 +66,9 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void manual_seed(std::uint64_t seed, SourceLocation where) override;
   [[noreturn]] void refuse(const char* call, const std::string& object, SourceLocation where) const override;
   cudaStream_t native(runtime::StreamCore& stream, SourceLocation where) override;
+  bool pin(const runtime::Command& command) override;
+  void call_live(runtime::OrderLock& lock, runtime::StreamCore& stream, const runtime::Command& command,
+                 const runtime::ForeignCall& call) override;
   std::shared_ptr<void> stream_destroyed(runtime::StreamCore& stream) noexcept override;
   void expect_outside_wait(const runtime::EventCore& event) override;
   bool spans(Device device) const noexcept override;
@@ -91,19 +95,31 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void check_can_join(const runtime::StreamCore& stream, const char* call, SourceLocation where) const;
   int lane_of(runtime::StreamCore& stream, const char* call, SourceLocation where);
   int add_lane(runtime::StreamCore& stream);
-  void add_node(runtime::StreamCore& stream, const runtime::Command& command, const std::shared_ptr<Program>& child,
-                const runtime::Plan* live_child);
+  /// A command that was just recorded.
+  struct Added {
+    int lane;
+    const Node* node;
+    std::vector<int> hazards;  ///< commands that the recording has put before it
+  };
+  Added add_node(runtime::StreamCore& stream, const runtime::Command& command, const std::shared_ptr<Program>& child);
+  void submit_undeclared(runtime::StreamCore& stream, runtime::Payload payload, const char* label,
+                         SourceLocation where);
+  void note_undeclared(const Node& node, int id);
+  /// Puts it into the live capture too, if this is one.
+  template <class Run>
+  void put_live(const Added& added, Run run);
   LaneClock clock_of(const runtime::StreamCore& stream) const;
   void check_buffers(const runtime::Command& command) const;
   std::vector<int> find_hazards(const runtime::StreamCore& stream, const runtime::Command& command,
                                 LaneClock& clock) const;
   void note(DiagnosticKind kind, Severity severity, std::vector<int> commands, std::string text);
-  void keep(const runtime::Command& command, int node);
+  void keep(const Node& node, int id);
+  runtime::Access own_access(const runtime::Access& access);
   void wait_outside(runtime::EventCore& event, const runtime::StreamCore& stream, SourceLocation where);
   /// Whether the event's newest record is in this capture.
   bool holds(const runtime::EventCore& event) const;
   void place_child(Node& node, const std::shared_ptr<Program>& child);
-  void run_live(int lane, const Node& node, const runtime::Plan* child);
+  void run_live(const Added& added, const runtime::Plan* child);
   void place_draw(runtime::RandomCommand& draw, Device device);
   void join_lanes();
   void require_joined(SourceLocation where);
@@ -123,7 +139,10 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   std::shared_ptr<Program> program_;
   std::vector<Lane> lanes_;
   std::unordered_map<const runtime::StreamCore*, int> lane_numbers_;
-  std::unordered_map<const runtime::Buffer*, std::vector<RecordedAccess>> histories_;
+  /// By what orders a buffer: its own history, or that of all foreign memory, which extents there count in.
+  std::unordered_map<const runtime::AccessHistory*, std::vector<RecordedAccess>> histories_;
+  /// Memory that is not Refrain's: every name of the same bytes is one buffer of the program.
+  std::map<std::tuple<void*, std::int64_t, const runtime::Buffer*>, runtime::BufferRef> foreign_;
   std::optional<Stream> outside_;  ///< waits for what the program waits for outside
   int pruned_ = 0;
   std::unique_ptr<runtime::LiveCapture> live_;

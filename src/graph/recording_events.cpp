@@ -5,6 +5,7 @@
 #include <refrain/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace refrain::graph {
 
@@ -32,10 +33,17 @@ bool Recording::holds(const EventCore& event) const {
   return point != nullptr && point->tag == tag_;
 }
 
+void Recording::submit_undeclared(StreamCore& stream, runtime::Payload payload, const char* label,
+                                  SourceLocation where) {
+  runtime::Command command{stream.device, std::move(payload), {}, label, where};
+  command.is_declared = false;
+  submit(stream, command);
+}
+
 void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocation where) {
   const int lane = lane_of(stream, "record_event", where);
   if (event.is_node()) {
-    submit(stream, {stream.device, runtime::EventRecordCommand{event.native_for(stream)}, {}, "record_event", where});
+    submit_undeclared(stream, runtime::EventRecordCommand{event.native_for(stream)}, "record_event", where);
     program_->events.push_back(event.shared_from_this());
   }
   event.device = stream.device;
@@ -53,7 +61,7 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
                 where);
   }
   if (event.flags.external && !is_here) {
-    submit(stream, {stream.device, runtime::EventWaitCommand{event.native_for(stream)}, {}, "wait_event", where});
+    submit_undeclared(stream, runtime::EventWaitCommand{event.native_for(stream)}, "wait_event", where);
     return;
   }
   if (event.captured == nullptr) {

@@ -1,6 +1,8 @@
 #include "graph/planner.hpp"
 #include "graph/recording.hpp"
+#include "runtime/foreign_call.hpp"
 #include "runtime/generator.hpp"
+#include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
 #include <refrain/error.hpp>
@@ -17,17 +19,18 @@ using runtime::Access;
 using runtime::AccessMode;
 using runtime::Buffer;
 using runtime::Command;
+using runtime::OrderLock;
 using runtime::StreamCore;
 
 namespace {
 
 /// Whether the command, the first one to touch the buffer, needs its values: it reads some or leaves some as they are.
-bool needs_values(const Command& command, const Node& node, const Buffer& buffer) {
+bool needs_values(const Node& node, const Buffer& buffer) {
   if (node.child != nullptr) {
     const auto& reads = node.child->reads;
     return std::find(reads.begin(), reads.end(), &buffer) != reads.end();
   }
-  return std::any_of(command.accesses.begin(), command.accesses.end(), [&](const Access& access) {
+  return std::any_of(node.accesses.begin(), node.accesses.end(), [&](const Access& access) {
     const bool is_overwritten = access.mode == AccessMode::write && access.end - access.begin == buffer.size_bytes();
     return access.buffer == &buffer && !is_overwritten;
   });
@@ -67,10 +70,11 @@ void Recording::check_buffers(const Command& command) const {
 std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command& command, LaneClock& clock) const {
   std::vector<int> conflicting;
   for (const Access& access : command.accesses) {
-    const auto history = histories_.find(access.buffer);
+    const auto history = histories_.find(&access.buffer->history());
     if (history == histories_.end()) continue;
+    const std::int64_t origin = access.buffer->history_origin();
     for (const RecordedAccess& earlier : history->second) {
-      if (earlier.begin >= access.end || access.begin >= earlier.end) continue;
+      if (earlier.begin >= access.end + origin || access.begin + origin >= earlier.end) continue;
       if (earlier.mode == AccessMode::read && access.mode == AccessMode::read) continue;
       const Node& node = program_->nodes[static_cast<std::size_t>(earlier.node)];
       if (!covers(clock, node.lane, node.position)) conflicting.push_back(earlier.node);
@@ -107,13 +111,13 @@ LaneClock Recording::clock_of(const StreamCore& stream) const {
   return known == lane_numbers_.end() ? LaneClock() : lanes_[static_cast<std::size_t>(known->second)].frontier.clock;
 }
 
-void Recording::add_node(StreamCore& stream, const Command& command, const std::shared_ptr<Program>& child,
-                         const runtime::Plan* live_child) {
+Recording::Added Recording::add_node(StreamCore& stream, const Command& command,
+                                     const std::shared_ptr<Program>& child) {
   // Everything that may be refused comes before the stream joins.
   check_buffers(command);
   check_can_join(stream, command.label, command.where);
   LaneClock clock = clock_of(stream);
-  const std::vector<int> hazards = find_hazards(stream, command, clock);
+  std::vector<int> hazards = find_hazards(stream, command, clock);
   const int lane_number = lane_of(stream, command.label, command.where);
   Lane& lane = lanes_[static_cast<std::size_t>(lane_number)];
 
@@ -143,9 +147,12 @@ void Recording::add_node(StreamCore& stream, const Command& command, const std::
   clock[static_cast<std::size_t>(lane_number)] = lane.length + 1;
 
   Node& node = program_->nodes.emplace_back();
-  node.accesses.assign(command.accesses.begin(), command.accesses.end());
+  for (const Access& access : command.accesses) node.accesses.push_back(own_access(access));
+  node.parameters.assign(command.parameters.begin(), command.parameters.end());
+  for (const auto& use : node.parameters) node.held_parameters.push_back(use.state->shared_from_this());
   node.command = command;
   node.command.accesses = node.accesses;
+  node.command.parameters = node.parameters;
   node.lane = lane_number;
   node.position = ++lane.length;
   node.dependencies = std::move(dependencies);
@@ -169,20 +176,79 @@ void Recording::add_node(StreamCore& stream, const Command& command, const std::
     }
   }
   lane.frontier = {{id}, std::move(clock)};
-  keep(command, id);
+  keep(node, id);
+  if (!command.is_declared) note_undeclared(node, id);
+  return {lane_number, &node, std::move(hazards)};
+}
 
+void Recording::note_undeclared(const Node& node, int id) {
+  program_->is_declared = false;
+  const bool is_foreign = std::holds_alternative<runtime::ForeignCommand>(node.command.payload) ||
+                          std::holds_alternative<runtime::KernelCommand>(node.command.payload);
+  if (!is_foreign) return;
+  note(DiagnosticKind::foreign_undeclared, Severity::info, {id},
+       place(node.command) +
+           " does not say what it touches, so it keeps its place among all commands; declare it with read, "
+           "write or readwrite");
+}
+
+template <class Run>
+void Recording::put_live(const Added& added, Run run) {
   if (live_ == nullptr) return;
   try {
-    for (const int hazard : hazards) live_->depend(lane_number, hazard);
-    run_live(lane_number, node, live_child);
+    for (const int hazard : added.hazards) live_->depend(added.lane, hazard);
+    run();
   } catch (...) {
     // CUDA's capture and this one no longer agree.
-    given_up_ = give_up(std::string("'") + command.label + "' failed in it");
+    given_up_ = give_up(std::string("'") + added.node->command.label + "' failed in it");
     throw;
   }
 }
 
-void Recording::run_live(int lane, const Node& node, const runtime::Plan* child) {
+void Recording::submit(StreamCore& stream, const Command& command) {
+  const Added added = add_node(stream, command, nullptr);
+  put_live(added, [&] { run_live(added, nullptr); });
+}
+
+bool Recording::pin(const Command& command) {
+  bool is_new = false;
+  for (const Access& access : command.accesses) {
+    if (access.buffer->address() != nullptr || access.buffer->size_bytes() == 0) continue;
+    access.buffer->materialize();
+    is_new = true;
+  }
+  return is_new;
+}
+
+void Recording::call_live(OrderLock& lock, StreamCore& stream, const Command& command,
+                          const runtime::ForeignCall& call) {
+  const Added added = add_node(stream, command, nullptr);
+  program_->is_foreign = true;
+  put_live(added, [&] {
+    const runtime::CallUnderWay under_way(stream, added.node->accesses, this);
+    const cudaStream_t native = live_->native(added.lane);
+    lock.unlock();
+    try {
+      const runtime::EnqueuedScope scope;
+      call(native);
+    } catch (...) {
+      lock.lock();
+      throw;
+    }
+    lock.lock();
+    try {
+      live_->run(added.lane, {});
+    } catch (const Error& error) {
+      throw Error(error.code(), command.label, stream.str(),
+                  "did what no capture allows: it synchronised, allocated otherwise than in stream order or used the "
+                  "legacy stream, and the live capture is over; capture without live to keep the rest of it",
+                  command.where);
+    }
+  });
+}
+
+void Recording::run_live(const Added& added, const runtime::Plan* child) {
+  const Node& node = *added.node;
   if (child != nullptr) {
     // One after another on the lane: a valid order, if not the child's own branches.
     program_->kept.push_back(child->keep_alive);
@@ -193,7 +259,7 @@ void Recording::run_live(int lane, const Node& node, const runtime::Plan* child)
         planned.command = &moved.emplace_back(std::move(*draw));
       }
     }
-    live_->run(lane, commands);
+    live_->run(added.lane, commands);
     return;
   }
   runtime::PlannedCommand planned;
@@ -201,7 +267,7 @@ void Recording::run_live(int lane, const Node& node, const runtime::Plan* child)
   for (const Access& access : node.accesses) {
     planned.addresses.push_back(access.address(access.buffer->address()));
   }
-  live_->run(lane, {&planned, 1});
+  live_->run(added.lane, {&planned, 1});
 }
 
 void Recording::add_graph(StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
@@ -214,7 +280,10 @@ void Recording::add_graph(StreamCore& stream, const std::shared_ptr<Program>& pr
                 where);
   }
   const std::vector<Access> accesses = boundary_accesses(*program);
-  add_node(stream, {stream.device, runtime::EmptyCommand{}, accesses, "graph", where}, program, live);
+  Command command{stream.device, runtime::EmptyCommand{}, accesses, "graph", where};
+  command.is_declared = program->is_declared;
+  const Added added = add_node(stream, command, program);
+  put_live(added, [&] { run_live(added, live); });
 }
 
 void Recording::place_child(Node& node, const std::shared_ptr<Program>& child) {
@@ -234,25 +303,37 @@ void Recording::place_child(Node& node, const std::shared_ptr<Program>& child) {
   for (std::size_t i = 0; i < increments.size(); ++i) drawn[i] += increments[i];
 }
 
-void Recording::keep(const Command& command, int node) {
-  for (const Access& access : command.accesses) {
-    auto [history, is_new] = histories_.try_emplace(access.buffer);
-    if (is_new && access.buffer->recorder() != this) {
+Access Recording::own_access(const Access& access) {
+  if (!access.buffer->is_foreign()) return access;
+  Access own = access;
+  // An array with a deleter is kept for its own sake.
+  const Buffer* const owner = access.buffer->has_deleter() || access.buffer->is_array ? access.buffer : nullptr;
+  const std::tuple key(access.buffer->address(), access.buffer->size_bytes(), owner);
+  const auto [known, is_new] = foreign_.try_emplace(key, access.buffer);
+  if (is_new) program_->outside.emplace_back(access.buffer);
+  own.buffer = known->second.get();
+  return own;
+}
+
+void Recording::keep(const Node& node, int id) {
+  for (const Access& access : node.accesses) {
+    auto [history, is_new] = histories_.try_emplace(&access.buffer->history());
+    if (is_new && access.buffer->recorder() != this && !access.buffer->is_foreign()) {
       program_->outside.emplace_back(access.buffer);
       if (access.buffer->state() == Buffer::State::recorded) access.buffer->share();
-      if (needs_values(command, program_->nodes[static_cast<std::size_t>(node)], *access.buffer)) {
-        program_->reads.push_back(access.buffer);
-      }
+      if (needs_values(node, *access.buffer)) program_->reads.push_back(access.buffer);
     }
     auto& earlier = history->second;
-    const int lane = program_->nodes[static_cast<std::size_t>(node)].lane;
+    const std::int64_t origin = access.buffer->history_origin();
+    const std::int64_t begin = access.begin + origin;
+    const std::int64_t end = access.end + origin;
     std::erase_if(earlier, [&](const RecordedAccess& old) {
-      const bool covered = access.begin <= old.begin && old.end <= access.end;
+      const bool covered = begin <= old.begin && old.end <= end;
       if (access.mode == AccessMode::write) return covered;
       return covered && old.mode == AccessMode::read &&
-             program_->nodes[static_cast<std::size_t>(old.node)].lane == lane;
+             program_->nodes[static_cast<std::size_t>(old.node)].lane == node.lane;
     });
-    earlier.push_back({node, access.begin, access.end, access.mode});
+    earlier.push_back({id, begin, end, access.mode});
   }
 }
 

@@ -49,10 +49,11 @@ class HostBackend final : public runtime::Backend {
 
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
     if (const auto* call = std::get_if<runtime::HostFunctionCommand>(&command.payload)) {
-      enqueue(stream, [function = call->function](HostStream&) mutable {
+      enqueue(stream, [function = call->function,
+                       held = std::vector(addresses, addresses + command.accesses.size())](HostStream&) mutable {
         {
           const UserCode scope;
-          (*function)();
+          (*function)(held.data());
         }
         runtime::retire(std::move(function));
         return true;
@@ -69,6 +70,14 @@ class HostBackend final : public runtime::Backend {
     enqueue(stream, [queue = static_cast<StreamHandle&>(other.native()).queue, position](HostStream& self) {
       return queue->reached_or_park(position, self);
     });
+  }
+
+  // `enqueue` and `add_graph` refuse streams of the host.
+  std::shared_ptr<runtime::ForeignWork> copy_graph(cudaGraph_t, const runtime::Command&) override { return nullptr; }
+  void call(runtime::StreamCore&, const runtime::Command&, const runtime::ForeignCall&) override {}
+  std::shared_ptr<runtime::ForeignWork> capture_call(runtime::StreamCore&, const runtime::Command&,
+                                                     const runtime::ForeignCall&) override {
+    return nullptr;
   }
 
   void download(runtime::StreamCore& stream, void* landing, const void* source, std::int64_t bytes) override {

@@ -14,6 +14,7 @@ using runtime::GeneratorPosition;
 struct Binder {
   BoundCommand& self;
   void* const* addresses;
+  std::size_t access_count;
 
   static BoundCommand::Run nothing() {
     return [](const BoundCommand&, std::span<const GeneratorPosition>) {};
@@ -26,9 +27,10 @@ struct Binder {
   BoundCommand::Run operator()(runtime::EventRecordCommand&) const { return nothing(); }
 
   BoundCommand::Run operator()(runtime::HostFunctionCommand&) const {
+    self.addresses_.assign(addresses, addresses + access_count);
     return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
       const UserCode scope;
-      (*std::get<runtime::HostFunctionCommand>(bound.payload_).function)();
+      (*std::get<runtime::HostFunctionCommand>(bound.payload_).function)(bound.addresses_.data());
     };
   }
 
@@ -69,8 +71,9 @@ struct Binder {
     };
   }
 
-  // `launch` refuses streams of the host.
+  // `launch`, `enqueue` and `add_graph` refuse streams of the host.
   BoundCommand::Run operator()(runtime::KernelCommand&) const { return nothing(); }
+  BoundCommand::Run operator()(runtime::ForeignCommand&) const { return nothing(); }
 
   BoundCommand::Run operator()(runtime::CopyCommand& command) const {
     if (command.out_access >= 0) command.target = addresses[command.out_access];
@@ -84,7 +87,7 @@ struct Binder {
 
 BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses)
     : payload_(command.payload), ordinal_(command.device.index) {
-  run_ = std::visit(Binder{*this, addresses}, payload_);
+  run_ = std::visit(Binder{*this, addresses, command.accesses.size()}, payload_);
 }
 
 }  // namespace refrain::host

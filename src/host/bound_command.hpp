@@ -4,6 +4,7 @@
 #include "runtime/plan.hpp"
 
 #include <span>
+#include <vector>
 
 namespace refrain::host {
 
@@ -21,7 +22,8 @@ class BoundCommand {
   Run run_;
   runtime::Payload payload_;
   void* target_ = nullptr;
-  int ordinal_;  ///< the host device that a draw of a graph takes its numbers from
+  std::vector<void*> addresses_;  ///< for functions of the user's
+  int ordinal_;                   ///< the host device that a draw of a graph takes its numbers from
 
   friend struct Binder;
 };

@@ -44,9 +44,9 @@ class AccessHistory {
     return i < inline_count ? inline_[static_cast<std::size_t>(i)] : more_[static_cast<std::size_t>(i - inline_count)];
   }
 
-  /// Makes room for the accesses of one command, so that `add` cannot fail.
-  void reserve() {
-    if (size_ + most_accesses > inline_count) more_.reserve(static_cast<std::size_t>(size_ + most_accesses));
+  /// Makes room for so many records more, so that `add` cannot fail.
+  void reserve(int count) {
+    if (size_ + count > inline_count) more_.reserve(static_cast<std::size_t>(size_ + count));
   }
 
   void add(const AccessRecord& record) {
@@ -81,7 +81,6 @@ class AccessHistory {
 
  private:
   static constexpr int inline_count = 4;
-  static constexpr int most_accesses = 3;  ///< records that one command can leave in one buffer: a write and two reads
   std::array<AccessRecord, inline_count> inline_;
   std::vector<AccessRecord> more_;
   int size_ = 0;

@@ -24,6 +24,7 @@
 namespace refrain::runtime {
 
 class StreamCore;
+struct ForeignCall;
 
 /// A backend's side of a stream.
 class BackendStream {
@@ -102,6 +103,9 @@ class Backend {
 
   // With the order lock held; each advances the stream's position by one where it enqueues something.
   virtual void run(StreamCore& stream, const Command& command, void* const* addresses) = 0;
+  /// A copy of a graph as a command.
+  /// @throws Error(Errc::not_supported)
+  virtual std::shared_ptr<ForeignWork> copy_graph(cudaGraph_t graph, const Command& command) = 0;
   /// Makes later work of `stream` wait for the point of another stream of this backend.
   virtual void wait(StreamCore& stream, StreamCore& other, std::uint64_t position) = 0;
   /// Enqueues a copy to `landing`, what `take_staging` gave or any memory where that gives none.
@@ -110,7 +114,14 @@ class Backend {
   /// Whether a copy to or from this host memory makes the host wait for the stream.
   virtual bool is_pageable(const void*) const { return false; }
 
-  // Without the order lock, since they may wait for the device.
+  // Without the order lock, since they may wait for the device or are the user's.
+  /// Lets foreign code put work on the stream, whose position the caller advances.
+  /// @throws what it throws; Error naming the command when it leaves the stream capturing or a CUDA error behind
+  virtual void call(StreamCore& stream, const Command& command, const ForeignCall& call) = 0;
+  /// What it puts on a stream of its own that captures; `stream`: the one that it stands for.
+  /// @throws what it throws; Error naming the command when it does what no capture allows
+  virtual std::shared_ptr<ForeignWork> capture_call(StreamCore& stream, const Command& command,
+                                                    const ForeignCall& call) = 0;
   /// Page-locked memory for a copy to or from the device: with other memory the host would wait for the stream. Null
   /// where copies need none.
   virtual void* take_staging(std::int64_t) { return nullptr; }

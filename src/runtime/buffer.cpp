@@ -40,6 +40,18 @@ Buffer* Buffer::pinned(Device device, Backend& by, std::int64_t size_bytes, Sour
   return buffer.release();
 }
 
+Buffer* Buffer::foreign(Device device, void* address, std::int64_t size_bytes, SourceLocation where) {
+  auto* buffer = new Buffer(device, size_bytes, where);
+  buffer->is_foreign_ = true;
+  buffer->address_ = address;
+  return buffer;
+}
+
+AccessHistory& Buffer::foreign_history(DeviceKind kind) noexcept {
+  static auto& all = *new std::array<AccessHistory, 2>;
+  return all[static_cast<std::size_t>(kind)];
+}
+
 Buffer* Buffer::record(Recorder& recorder, Device device, Backend* pinned_by, std::int64_t size_bytes,
                        SourceLocation where) {
   auto* buffer = new Buffer(device, size_bytes, where);
@@ -67,7 +79,7 @@ void Buffer::materialize() {
 
 void Buffer::release() noexcept {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (in_host_function()) {
+  if (in_callback()) {
     // The device may wait for this function, and another thread for the device with the order lock held.
     retire(std::shared_ptr<Buffer>(this, [](Buffer* buffer) { buffer->destroy(); }));
   } else {
@@ -77,41 +89,57 @@ void Buffer::release() noexcept {
 
 namespace {
 
-/// A pinned block that its buffer has left. Given back when its users are done, for which it is asked whenever retired
-/// things are let go.
-struct PinnedBlock {
-  Device device;
-  Backend* by;
-  void* address;
-  std::int64_t bytes;
+/// Memory that its buffer has left and that is given back by the host. Given back when its users are done, for which
+/// it is asked whenever retired things are let go.
+struct LeftBlock {
   std::vector<StreamPoint> users;
+  /// The backend that may give it to its next user in the order of a stream that is still using it; null: no.
+  const Backend* by = nullptr;
+  std::function<void(const std::shared_ptr<StreamCore>& until)> give;
 
-  static void let_go(std::unique_ptr<PinnedBlock> block) noexcept {
+  static void let_go(std::unique_ptr<LeftBlock> block) noexcept {
     try {
       const auto busy = busy_streams(block->users);
-      const bool by_one = busy.size() == 1 && busy.front()->device.kind == block->by->kind();
+      const bool by_one = busy.size() == 1 && block->by != nullptr && busy.front()->device.kind == block->by->kind();
       if (by_one || std::all_of(block->users.begin(), block->users.end(), is_done)) {
-        give_pinned(block->device, *block->by, block->address, block->bytes, by_one ? busy.front() : nullptr);
+        block->give(by_one ? busy.front() : nullptr);
         return;
       }
-      retire(std::shared_ptr<PinnedBlock>(block.release(),
-                                          [](PinnedBlock* later) { let_go(std::unique_ptr<PinnedBlock>(later)); }));
+      retire(std::shared_ptr<LeftBlock>(block.release(),
+                                        [](LeftBlock* later) { let_go(std::unique_ptr<LeftBlock>(later)); }));
     } catch (...) {
-      // Asking fails on a lost device alone, whose copies may have left anything: the block is not used again.
+      // Asking fails on a lost device alone, whose work may have left anything: the block is not used again.
     }
   }
 };
 
 }  // namespace
 
+std::vector<StreamPoint> Buffer::users() {
+  std::vector<StreamPoint> users;
+  const std::int64_t begin = history_origin();
+  const OrderLock lock(order_mutex());
+  AccessHistory& all = history();
+  for (int i = 0; i < all.size(); ++i) {
+    if (all[i].begin < begin + size_bytes_ && begin < all[i].end) users.push_back(all[i].at());
+  }
+  return users;
+}
+
 void Buffer::destroy() noexcept {
-  if (address_ != nullptr && pinned_by_ != nullptr) {
-    std::vector<StreamPoint> users;
-    {
-      const OrderLock lock(order_mutex());
-      for (int i = 0; i < history_.size(); ++i) users.push_back(history_[i].at());
+  if (is_foreign_) {
+    if (deleter_ != nullptr) {
+      const auto give = [deleter = std::shared_ptr(std::move(deleter_)), address = address()](const auto&) {
+        (*deleter)(address);
+      };
+      LeftBlock::let_go(std::make_unique<LeftBlock>(LeftBlock{users(), nullptr, give}));
     }
-    PinnedBlock::let_go(std::make_unique<PinnedBlock>(PinnedBlock{device_, pinned_by_, address_, size_bytes_, users}));
+  } else if (address_ != nullptr && pinned_by_ != nullptr) {
+    const auto give = [device = device_, by = pinned_by_, address = address(),
+                       bytes = size_bytes_](const std::shared_ptr<StreamCore>& until) {
+      give_pinned(device, *by, address, bytes, until);
+    };
+    LeftBlock::let_go(std::make_unique<LeftBlock>(LeftBlock{users(), pinned_by_, give}));
   } else if (address_ != nullptr) {
     const OrderLock lock(order_mutex());
     std::array<StreamPoint, 8> few;

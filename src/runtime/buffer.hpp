@@ -9,8 +9,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace refrain::runtime {
 
@@ -34,6 +37,13 @@ class Buffer {
   /// A block of the host device that devices of another kind copy to. With the order lock held.
   /// @throws Error(Errc::out_of_memory)
   static Buffer* pinned(Device device, Backend& by, std::int64_t size_bytes, SourceLocation where);
+  /// Memory that is not Refrain's: the buffer only names it. Its history is shared by all that names such memory, so
+  /// that the same bytes given twice are the same bytes.
+  static Buffer* foreign(Device device, void* address, std::int64_t size_bytes, SourceLocation where);
+  /// Called once with the address when the buffer is gone and its users are done.
+  void set_deleter(std::function<void(void*)> deleter) {
+    deleter_ = std::make_unique<std::function<void(void*)>>(std::move(deleter));
+  }
   /// No block yet: made while `recorder` records. `pinned_by`: as above, or null.
   static Buffer* record(Recorder& recorder, Device device, Backend* pinned_by, std::int64_t size_bytes,
                         SourceLocation where);
@@ -45,6 +55,7 @@ class Buffer {
   // What the block was made to hold; set once, by the array layer.
   Shape shape;
   DType dtype = DType::float32;
+  bool is_array = true;  ///< false for bytes at an address
 
   Device device() const noexcept { return device_; }
   std::int64_t size_bytes() const noexcept { return size_bytes_; }
@@ -53,7 +64,13 @@ class Buffer {
   SourceLocation where() const noexcept { return where_; }
 
   // Guarded by the order lock, as is everything that ordering reads.
-  AccessHistory& history() noexcept { return history_; }
+  AccessHistory& history() noexcept { return is_foreign_ ? foreign_history(device_.kind) : history_; }
+  /// Where the buffer begins in what its history counts.
+  std::int64_t history_origin() const noexcept {
+    return is_foreign_ ? static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address())) : 0;
+  }
+  bool is_foreign() const noexcept { return is_foreign_; }
+  bool has_deleter() const noexcept { return deleter_ != nullptr; }
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
   void set_state(State state) noexcept { state_.store(state, std::memory_order_release); }
   Recorder* recorder() const noexcept { return recorder_; }
@@ -82,7 +99,9 @@ class Buffer {
       : device_(device), size_bytes_(size_bytes), where_(where) {}
   ~Buffer() = default;
 
+  static AccessHistory& foreign_history(DeviceKind kind) noexcept;
   void destroy() noexcept;
+  std::vector<StreamPoint> users();
 
   std::atomic<int> references_{0};
   std::atomic<int> handles_{0};
@@ -93,6 +112,8 @@ class Buffer {
   Backend* pinned_by_ = nullptr;
   Recorder* recorder_ = nullptr;
   bool shared_ = false;
+  bool is_foreign_ = false;
+  std::unique_ptr<std::function<void(void*)>> deleter_;
   SourceLocation where_;
   AccessHistory history_;
 };

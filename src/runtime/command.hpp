@@ -16,7 +16,8 @@
 
 namespace refrain::detail {
 class KernelCall;
-}
+struct ParameterUse;
+}  // namespace refrain::detail
 
 namespace refrain::runtime {
 
@@ -75,7 +76,7 @@ struct CopyCommand {
   const void* source = nullptr;  ///< where there is no in_access
 };
 
-/// A kernel of the program's. Access k is its k-th array.
+/// A kernel of the program's. Access k is that of its k-th argument of memory.
 struct KernelCommand {
   const detail::KernelCall* call = nullptr;         ///< valid while submitting
   std::shared_ptr<const detail::KernelCall> owned;  ///< a recording's copy of it
@@ -93,13 +94,27 @@ struct EventWaitCommand {
   std::shared_ptr<BackendEvent> native;
 };
 
-/// A callable of the user's. Its effects are not declared: it keeps its place among all commands.
+/// Work of foreign code, as a backend has captured or copied it.
+class ForeignWork {
+ public:
+  ForeignWork() = default;
+  ForeignWork(const ForeignWork&) = delete;
+  ForeignWork& operator=(const ForeignWork&) = delete;
+  virtual ~ForeignWork() = default;
+};
+
+/// Runs foreign work. The addresses of the accesses are part of it.
+struct ForeignCommand {
+  std::shared_ptr<ForeignWork> work;  ///< null in a live capture, where the foreign code puts it itself
+};
+
+/// A callable of the user's, called with the addresses.
 struct HostFunctionCommand {
   std::shared_ptr<const HostFunction> function;
 };
 
 using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, CopyCommand, KernelCommand,
-                             EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
+                             ForeignCommand, EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {
@@ -108,6 +123,9 @@ struct Command {
   std::span<const Access> accesses;
   const char* label = "";  ///< static text
   SourceLocation where;
+  std::span<const detail::ParameterUse> parameters = {};
+  /// Whether the accesses say all that it touches; else it keeps its place among all commands.
+  bool is_declared = true;
 };
 
 /// The name of a payload's kind, e.g. "elementwise".

@@ -55,7 +55,7 @@ void Event::record(const Stream& stream, SourceLocation where) { stream.record_e
 void Event::wait(const Stream& stream, SourceLocation where) const { stream.wait_event(*this, where); }
 
 bool Event::query(SourceLocation where) const {
-  runtime::refuse_in_host_function("query", where);
+  runtime::refuse_in_callback("query", where);
   const Snapshot event = snapshot(*core(where), "query", where);
   if (event.native == nullptr) return true;
   if (!event.native->query()) return false;
@@ -64,7 +64,7 @@ bool Event::query(SourceLocation where) const {
 }
 
 void Event::synchronize(SourceLocation where) const {
-  runtime::refuse_in_host_function("synchronize", where);
+  runtime::refuse_in_callback("synchronize", where);
   const Snapshot event = snapshot(*core(where), "synchronize", where);
   if (event.native == nullptr) return;
   event.native->synchronize();

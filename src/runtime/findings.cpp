@@ -18,6 +18,7 @@ std::string_view to_string(DiagnosticKind kind) noexcept {
     case DiagnosticKind::empty_capture: return "empty_capture";
     case DiagnosticKind::forked: return "forked";
     case DiagnosticKind::joined: return "joined";
+    case DiagnosticKind::foreign_undeclared: return "foreign_undeclared";
     case DiagnosticKind::outside_wait: return "outside_wait";
     case DiagnosticKind::output_kept: return "output_kept";
     case DiagnosticKind::pass: return "pass";

@@ -15,7 +15,8 @@ namespace refrain::runtime {
 
 namespace {
 
-thread_local bool is_inside = false;
+enum Inside { nothing, host_function, enqueued };
+thread_local int inside = nothing;
 
 /// Failures not thrown yet, and functions to be destroyed.
 struct Pending {
@@ -34,22 +35,31 @@ Pending& pending() {
 
 }  // namespace
 
-void HostFunction::operator()() const noexcept {
-  const bool outer = std::exchange(is_inside, true);
+void HostFunction::operator()(void* const* addresses) const noexcept {
+  const int outer = std::exchange(inside, host_function);
   try {
-    fn_();
+    fn_(addresses);
   } catch (...) {
     const std::lock_guard lock(pending().mutex);
     pending().failures.emplace_back(device_, std::current_exception());
     pending().has_failures.store(true, std::memory_order_release);
   }
-  is_inside = outer;
+  inside = outer;
 }
 
-bool in_host_function() noexcept { return is_inside; }
+EnqueuedScope::EnqueuedScope() noexcept : outer_(std::exchange(inside, enqueued)) {}
+EnqueuedScope::~EnqueuedScope() { inside = outer_; }
 
-void refuse_in_host_function(const char* call, SourceLocation where) {
-  if (!is_inside) return;
+bool in_callback() noexcept { return inside != nothing; }
+
+void refuse_in_callback(const char* call, SourceLocation where) {
+  if (inside == nothing) return;
+  if (inside == enqueued) {
+    throw Error(Errc::not_permitted, call, "an enqueued function",
+                "puts work on the native stream that it is given and cannot use Refrain's streams meanwhile; do that "
+                "before or after the enqueue",
+                where);
+  }
   throw Error(
       Errc::not_permitted, call, "a host function",
       "runs in a stream's order and cannot reach a device, whose work may wait for it; do that outside, and let "
@@ -80,7 +90,7 @@ void retire(std::shared_ptr<const void> what) {
 }
 
 void destroy_retired() {
-  if (!pending().has_retired.load(std::memory_order_acquire) || is_inside) return;
+  if (!pending().has_retired.load(std::memory_order_acquire) || in_callback()) return;
   // What destructors issue belongs to no capture: later then.
   if (thread_state().is_recording()) return;
   std::vector<std::shared_ptr<const void>> retired;  // destroyed after the lock is given back

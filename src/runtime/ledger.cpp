@@ -24,7 +24,7 @@ MemoryStats& ledger(Device device) {
 }  // namespace
 
 MemoryStats memory_stats(Device device, SourceLocation where) {
-  runtime::refuse_in_host_function("memory_stats", where);
+  runtime::refuse_in_callback("memory_stats", where);
   runtime::require_device(device, "memory_stats", where);
   const runtime::OrderLock lock(runtime::order_mutex());
   MemoryStats stats = ledger(device);
@@ -39,7 +39,7 @@ void reset_peak_memory(Device device, SourceLocation where) {
 }
 
 void trim(Device device, std::int64_t keep_bytes, SourceLocation where) {
-  runtime::refuse_in_host_function("trim", where);
+  runtime::refuse_in_callback("trim", where);
   runtime::require_device(device, "trim", where);
   if (keep_bytes < 0) {
     throw Error(Errc::invalid_value, "trim", device.str(),
@@ -60,7 +60,7 @@ void set_memory_limit(Device device, std::int64_t bytes, SourceLocation where) {
 }
 
 void set_memory_pool(Device device, cudaMemPool_t pool, SourceLocation where) {
-  runtime::refuse_in_host_function("set_memory_pool", where);
+  runtime::refuse_in_callback("set_memory_pool", where);
   runtime::require_device(device, "set_memory_pool", where);
   if (device.kind == DeviceKind::host) {
     throw Error(Errc::not_supported, "set_memory_pool", device.str(),

@@ -2,6 +2,7 @@
 
 #include "runtime/buffer.hpp"
 #include "runtime/findings.hpp"
+#include "runtime/foreign_call.hpp"
 #include "runtime/stream_core.hpp"
 
 #include <refrain/error.hpp>
@@ -36,12 +37,23 @@ bool is_ordered(const StreamCore& stream, StreamPoint point) noexcept {
 }
 
 bool conflicts(const AccessRecord& record, const Access& access) noexcept {
-  return (record.mode == AccessMode::write || access.mode == AccessMode::write) && record.begin < access.end &&
-         access.begin < record.end;
+  const std::int64_t origin = access.buffer->history_origin();
+  return (record.mode == AccessMode::write || access.mode == AccessMode::write) && record.begin < access.end + origin &&
+         access.begin + origin < record.end;
 }
 
 bool covers(const Access& access, const AccessRecord& record) noexcept {
-  return access.begin <= record.begin && record.end <= access.end;
+  const std::int64_t origin = access.buffer->history_origin();
+  return access.begin + origin <= record.begin && record.end <= access.end + origin;
+}
+
+/// The history of memory that is not Refrain's is never given up with a buffer: what the host has seen done goes once
+/// there is much of it.
+void shorten(AccessHistory& history) {
+  constexpr int many = 64;
+  if (history.size() < many) return;
+  history.drop_if(
+      [](const AccessRecord& record) { return record.mark == nullptr && host_clock().covers(record.point); });
 }
 
 std::string describe(const char* label, SourceLocation where) {
@@ -51,6 +63,14 @@ std::string describe(const char* label, SourceLocation where) {
 }
 
 }  // namespace
+
+bool conflict(const Access& a, const Access& b) noexcept {
+  if (a.mode == AccessMode::read && b.mode == AccessMode::read) return false;
+  if (&a.buffer->history() != &b.buffer->history()) return false;
+  const std::int64_t x = a.buffer->history_origin();
+  const std::int64_t y = b.buffer->history_origin();
+  return a.begin + x < b.end + y && b.begin + y < a.end + x;
+}
 
 std::mutex& order_mutex() noexcept {
   static std::mutex& mutex = *new std::mutex;
@@ -111,7 +131,11 @@ std::vector<std::shared_ptr<StreamCore>> busy_streams(std::span<const StreamPoin
 }
 
 void settle(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses) {
-  while (const std::optional<StreamPoint> point = find_foreign(stream, accesses)) wait_on_host(lock, *point);
+  wait_for_calls(lock, stream, accesses);
+  while (const std::optional<StreamPoint> point = find_foreign(stream, accesses)) {
+    wait_on_host(lock, *point);
+    wait_for_calls(lock, stream, accesses);
+  }
 }
 
 bool is_done(StreamPoint point) {
@@ -195,8 +219,8 @@ void note_access(const StreamCore& stream, const Access& access, const char* lab
   };
   const AccessRecord fresh{.point = {stream.slot, stream.position},
                            .mark = mark,
-                           .begin = access.begin,
-                           .end = access.end,
+                           .begin = access.begin + access.buffer->history_origin(),
+                           .end = access.end + access.buffer->history_origin(),
                            .mode = access.mode,
                            .label = label,
                            .where = where};
@@ -234,7 +258,9 @@ void order_before(StreamCore& stream, std::span<const Access> accesses, const ch
                   bool report, const ReplayMark* mark) {
   if (report && hazards() == Hazards::error) refuse_hazards(stream, accesses, label, where);
   for (const Access& access : accesses) {
-    access.buffer->history().reserve();
+    AccessHistory& history = access.buffer->history();
+    if (access.buffer->is_foreign()) shorten(history);
+    history.reserve(static_cast<int>(accesses.size()));
     order_access(stream, access, label, where, report, mark);
   }
 }

@@ -41,12 +41,15 @@ void note_after(const StreamCore& stream, std::span<const Access> accesses, cons
 /// The host has seen everything up to this point done, and so what comes before it.
 void host_saw(StreamPoint point, const Clock& before);
 
+/// Whether the two touch the same bytes and one writes them.
+bool conflict(const Access& a, const Access& b) noexcept;
+
 /// Whether work was issued on the stream that the host has not seen done.
 bool has_unseen_work(const StreamCore& stream);
 
-/// Devices of two kinds cannot wait for one another: the host waits here for what conflicts with the accesses on the
-/// other kind. Such blocks are rare, and the rest costs a look at each. With the order lock held, which is given up
-/// while waiting.
+/// Waits on the host for what a command with these accesses must come after and no device can wait for: work on the
+/// other kind of device that conflicts, which is rare and costs a look at each block; and calls of foreign code under
+/// way. With the order lock held, which is given up while waiting.
 void settle(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses);
 
 /// The streams that may have work left up to these points, without asking a device. Without the order lock.

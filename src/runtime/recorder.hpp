@@ -8,12 +8,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace refrain::runtime {
 
 class Buffer;
 class EventCore;
+struct ForeignCall;
 class StreamCore;
 
 /// A point of an event's record inside a capture; what it holds is the recording layer's.
@@ -34,6 +36,14 @@ class Recorder {
   virtual ~Recorder() = default;
 
   virtual void submit(StreamCore& stream, const Command& command) = 0;
+  /// Gives each array of the command a block of its own, for good; whether one had none.
+  /// @throws Error(Errc::out_of_memory)
+  virtual bool pin(const Command& command) = 0;
+  /// Whether it captures on really capturing streams.
+  virtual bool is_live() const noexcept = 0;
+  /// Lets foreign code put a command on the live capture's stream. The lock is given up for the call.
+  virtual void call_live(std::unique_lock<std::mutex>& lock, StreamCore& stream, const Command& command,
+                         const ForeignCall& call) = 0;
   /// Throws what `submit` would throw for the command's order, doing nothing.
   virtual void check_order(const StreamCore& stream, const Command& command) const = 0;
   virtual void record_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;

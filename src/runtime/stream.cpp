@@ -93,7 +93,7 @@ StreamCore& Stream::core(SourceLocation where) const {
 }
 
 void Stream::wait_event(const Event& event, SourceLocation where) const {
-  runtime::refuse_in_host_function("wait_event", where);
+  runtime::refuse_in_callback("wait_event", where);
   StreamCore& stream = core(where);
   runtime::EventCore& awaited = *event.core(where);
   if (Recorder* recorder = runtime::thread_recorder()) recorder->expect_outside_wait(awaited);
@@ -119,7 +119,7 @@ Event Stream::record_event(SourceLocation where) const {
 }
 
 void Stream::record_event(Event& event, SourceLocation where) const {
-  runtime::refuse_in_host_function("record_event", where);
+  runtime::refuse_in_callback("record_event", where);
   StreamCore& stream = core(where);
   runtime::EventCore& target = *event.core(where);
   const OrderLock lock(order_mutex());
@@ -132,7 +132,7 @@ void Stream::record_event(Event& event, SourceLocation where) const {
 }
 
 bool Stream::query(SourceLocation where) const {
-  runtime::refuse_in_host_function("query", where);
+  runtime::refuse_in_callback("query", where);
   StreamCore& stream = core(where);
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "query", where);
@@ -140,7 +140,7 @@ bool Stream::query(SourceLocation where) const {
 }
 
 void Stream::synchronize(SourceLocation where) const {
-  runtime::refuse_in_host_function("synchronize", where);
+  runtime::refuse_in_callback("synchronize", where);
   StreamCore& stream = core(where);
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "synchronize", where);
@@ -159,9 +159,12 @@ void Stream::launch_host_func(std::function<void()> fn, SourceLocation where) co
     throw Error(Errc::invalid_value, "launch_host_func", stream.str(),
                 "the function is empty; give one that can be called", where);
   }
-  auto function = std::make_shared<const runtime::HostFunction>(std::move(fn), stream.device);
-  runtime::submit(stream,
-                  {stream.device, runtime::HostFunctionCommand{std::move(function)}, {}, "launch_host_func", where});
+  auto function =
+      std::make_shared<const runtime::HostFunction>([fn = std::move(fn)](void* const*) { fn(); }, stream.device);
+  runtime::Command command{
+      stream.device, runtime::HostFunctionCommand{std::move(function)}, {}, "launch_host_func", where};
+  command.is_declared = false;
+  runtime::submit(stream, command);
 }
 
 Device Stream::device(SourceLocation where) const { return core(where).device; }
@@ -212,7 +215,7 @@ Stream default_stream(Device device, SourceLocation where) {
 void synchronize(SourceLocation where) { synchronize(current_device(), where); }
 
 void synchronize(Device device, SourceLocation where) {
-  runtime::refuse_in_host_function("synchronize", where);
+  runtime::refuse_in_callback("synchronize", where);
   runtime::require_device(device, "synchronize", where);
   if (runtime::captures_here(device)) {
     throw Error(Errc::capture_unsupported, "synchronize", device.str(),

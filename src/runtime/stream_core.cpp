@@ -1,6 +1,7 @@
 #include "runtime/stream_core.hpp"
 
 #include "runtime/environment.hpp"
+#include "runtime/foreign_call.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
@@ -67,8 +68,12 @@ Stream StreamCore::make_handle(std::shared_ptr<StreamCore> core) {
 
 StreamLife::~StreamLife() {
   std::shared_ptr<void> left;  // destroyed after the lock is given back
-  const OrderLock lock(order_mutex());
-  if (Recorder* recorder = core->recorder.load(std::memory_order_acquire)) left = recorder->stream_destroyed(*core);
+  OrderLock lock(order_mutex());
+  if (Recorder* recorder = core->recorder.load(std::memory_order_acquire)) {
+    wait_for_calls(lock, *recorder);
+    recorder = core->recorder.load(std::memory_order_acquire);
+    if (recorder != nullptr) left = recorder->stream_destroyed(*core);
+  }
   core->retired = true;
   core.reset();
   reclaim(Registry::get());
@@ -95,7 +100,7 @@ std::shared_ptr<StreamCore> make_core(Device device, int priority) {
 
 std::shared_ptr<StreamCore> create_stream_core(Device device, int priority, SourceLocation where) {
   require_device(device, "Stream", where);
-  refuse_in_host_function("Stream", where);
+  refuse_in_callback("Stream", where);
   service_stream(device);  // is there before it is needed under the lock
   return make_core(device, priority);
 }

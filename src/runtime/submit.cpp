@@ -23,6 +23,7 @@ const char* kind_name(const Payload& payload) noexcept {
     const char* operator()(const UploadCommand&) const noexcept { return "upload"; }
     const char* operator()(const CopyCommand&) const noexcept { return "copy"; }
     const char* operator()(const KernelCommand&) const noexcept { return "kernel"; }
+    const char* operator()(const ForeignCommand&) const noexcept { return "foreign"; }
     const char* operator()(const EventRecordCommand&) const noexcept { return "event_record"; }
     const char* operator()(const EventWaitCommand&) const noexcept { return "event_wait"; }
     const char* operator()(const HostFunctionCommand&) const noexcept { return "host_function"; }
@@ -30,15 +31,19 @@ const char* kind_name(const Payload& payload) noexcept {
   return std::visit(Name{}, payload);
 }
 
-namespace {
-
-void run_now(StreamCore& stream, const Command& command) {
+void require_blocks(const StreamCore& stream, const Command& command) {
   for (const Access& access : command.accesses) {
-    if (access.buffer->address() != nullptr) continue;
+    if (access.buffer->address() != nullptr || access.buffer->size_bytes() == 0) continue;
     throw Error(Errc::illegal_state, command.label, stream.str(),
                 "uses an array of a capture that ended meanwhile; end a capture when no thread issues to it",
                 command.where);
   }
+}
+
+namespace {
+
+void run_now(StreamCore& stream, const Command& command) {
+  require_blocks(stream, command);
   order_before(stream, command.accesses, command.label, command.where);
   note_submission(stream.device, command.label, command.where);
   std::array<void*, 8> few;
@@ -64,7 +69,7 @@ namespace {
 /// without the lock.
 template <class Run>
 bool issue(StreamCore& stream, const Command& command, Run run) {
-  refuse_in_host_function(command.label, command.where);
+  refuse_in_callback(command.label, command.where);
   destroy_retired();
   {
     OrderLock lock(order_mutex());

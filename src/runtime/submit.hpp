@@ -7,6 +7,9 @@ namespace refrain::runtime {
 
 class StreamCore;
 
+/// @throws Error(Errc::illegal_state) when a buffer has no block, as when another thread ended its capture just now
+void require_blocks(const StreamCore& stream, const Command& command);
+
 /// The one path: runs the command on the stream in issue order, or hands it to the capture that records the stream.
 /// Returns whether it was run.
 /// @throws Error: what the capture rules or the backend refuse

@@ -125,6 +125,19 @@ class FailingBackend final : public runtime::Backend {
     fault_->call("run");
     real_.run(stream, command, addresses);
   }
+  std::shared_ptr<runtime::ForeignWork> copy_graph(cudaGraph_t graph, const runtime::Command& command) override {
+    fault_->call("copy_graph");
+    return real_.copy_graph(graph, command);
+  }
+  void call(runtime::StreamCore& stream, const runtime::Command& command, const runtime::ForeignCall& call) override {
+    fault_->call("call");
+    real_.call(stream, command, call);
+  }
+  std::shared_ptr<runtime::ForeignWork> capture_call(runtime::StreamCore& stream, const runtime::Command& command,
+                                                     const runtime::ForeignCall& call) override {
+    fault_->call("capture_call");
+    return real_.capture_call(stream, command, call);
+  }
   void wait(runtime::StreamCore& stream, runtime::StreamCore& other, std::uint64_t position) override {
     fault_->call("wait");
     real_.wait(stream, other, position);

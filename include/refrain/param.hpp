@@ -1,0 +1,67 @@
+#pragma once
+
+#include <refrain/source_location.hpp>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+namespace refrain {
+
+namespace detail {
+
+/// A parameter as commands know it: an identity with a name.
+class ParameterState : public std::enable_shared_from_this<ParameterState> {
+ public:
+  explicit ParameterState(const char* name) : name(name) {}
+  ParameterState(const ParameterState&) = delete;
+  ParameterState& operator=(const ParameterState&) = delete;
+  virtual ~ParameterState() = default;
+
+  const std::string name;
+};
+
+/// One place where a command uses a parameter: which of its scalars or kernel parameters.
+struct ParameterUse {
+  const ParameterState* state = nullptr;
+  int slot = 0;
+};
+
+}  // namespace detail
+
+/// A plain value that an executable may be given anew between its replays (`GraphExec::set`), as an argument of kernels
+/// and array ops. A handle: copies name the same parameter. Eager work and recordings take the value that it has when
+/// they are issued; an executable keeps that until `set`. May be used from any thread.
+template <class T>
+class Param {
+  static_assert(std::is_trivially_copyable_v<T>, "a parameter is a plain value");
+
+ public:
+  /// `name`: for errors that list what can be set.
+  explicit Param(T value, const char* name = "a parameter") : state_(std::make_shared<State>(value, name)) {}
+
+  T value() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->value;
+  }
+  /// For what is issued from now on; executables stay as they are.
+  Param& operator=(T value) {
+    const std::lock_guard lock(state_->mutex);
+    state_->value = value;
+    return *this;
+  }
+
+  const std::shared_ptr<const detail::ParameterState> state() const noexcept { return state_; }
+
+ private:
+  struct State final : detail::ParameterState {
+    State(T value, const char* name) : ParameterState(name), value(value) {}
+    mutable std::mutex mutex;
+    T value;
+  };
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace refrain
