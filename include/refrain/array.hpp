@@ -5,8 +5,10 @@
 #include <refrain/error.hpp>
 #include <refrain/shape.hpp>
 #include <refrain/source_location.hpp>
+#include <refrain/stream.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iosfwd>
 #include <limits>
@@ -172,6 +174,27 @@ Array ones(Shape shape, ArrayOptions options = {}, SourceLocation where = Source
 Array full(Shape shape, Scalar value, ArrayOptions options = {}, SourceLocation where = SourceLocation::current());
 /// Values are undefined until written.
 Array empty(Shape shape, ArrayOptions options = {}, SourceLocation where = SourceLocation::current());
+
+/// How memory that other code made is seen as an array.
+struct BlobOptions {
+  std::optional<Device> device = std::nullopt;  ///< unset: the current device
+  std::vector<std::int64_t> strides = {};       ///< in elements; empty: row-major. Others than row-major are refused
+  /// Called once with the address when neither array nor graph names the memory and the work on it is done.
+  std::function<void(void*)> deleter = nullptr;
+  std::optional<Stream> stream = std::nullopt;  ///< the stream that other code has put its work on the memory on
+};
+
+/// An array of memory that other code made and keeps, or gives up with `deleter`. It takes part in the order of
+/// Refrain's work: bytes that two arrays name are the same bytes. What other code does to it is ordered by streams:
+/// the first use waits for what was put on `options.stream`.
+/// @throws Error(Errc::invalid_value) when the address is null, misaligned or not the device's memory, or strides are
+///         not row-major
+Array from_blob(void* address, Shape shape, DType dtype, BlobOptions options = {},
+                SourceLocation where = SourceLocation::current());
+template <class T>
+Array from_blob(T* address, Shape shape, BlobOptions options = {}, SourceLocation where = SourceLocation::current()) {
+  return from_blob(address, shape, dtype_of<T>(), std::move(options), where);
+}
 
 /// Copies `bytes` of host memory, row-major elements of `dtype`; the memory may be reused at once.
 Array from_host_bytes(std::span<const std::byte> bytes, Shape shape, DType dtype, std::optional<Device> device,

@@ -30,6 +30,12 @@ class Event {
  public:
   explicit Event(EventFlags flags = {});
 
+  /// An event that other code made: used, never destroyed. Other code may record it too, so a wait covers the newest
+  /// record of all. `flags`: those it was made with; `timing` for `elapsed_time`. It must live as long as its handles,
+  /// and graphs that have it as a node.
+  /// @throws Error(Errc::invalid_value) on a null event; no_device where there is no CUDA device
+  static Event wrap(cudaEvent_t native, EventFlags flags = {}, SourceLocation where = SourceLocation::current());
+
   /// Records on the stream that is current in this thread. A later record replaces the point; waits issued before
   /// keep the older one.
   void record(SourceLocation where = SourceLocation::current());

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace refrain {
@@ -30,6 +31,15 @@ class Stream {
   explicit Stream(int priority = 0, SourceLocation where = SourceLocation::current());
   /// @throws Error(Errc::no_device)
   explicit Stream(Device device, int priority = 0, SourceLocation where = SourceLocation::current());
+
+  /// A stream that other code made: used, never destroyed. The handle equals every other one of the same native stream,
+  /// also of one that Refrain made. Work that other code puts on it is ordered with Refrain's as on any stream. It must
+  /// live as long as handles of it; what was issued through them may finish later. Of the legacy stream use the handle
+  /// cudaStreamLegacy or null. `device`: must be the stream's, if given.
+  /// @throws Error(Errc::wrong_device) naming both; no_device; not_supported for a host device and for
+  ///         cudaStreamPerThread, which is another stream in each thread
+  static Stream wrap(cudaStream_t native, std::optional<Device> device = std::nullopt,
+                     SourceLocation where = SourceLocation::current());
 
   /// {lowest, highest} priority of the device; numerically lowest >= highest, {0, 0} where there are none.
   static std::pair<int, int> priority_range(Device device, SourceLocation where = SourceLocation::current());

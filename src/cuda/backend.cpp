@@ -11,6 +11,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 
 namespace refrain::cuda {
 
@@ -27,6 +28,23 @@ class CudaBackend final : public runtime::Backend {
   std::unique_ptr<runtime::BackendStream> create_stream(int device, int priority, runtime::Slot,
                                                         std::uint64_t) override {
     return std::make_unique<CudaStream>(device, priority);
+  }
+
+  runtime::NativeStream describe(cudaStream_t native) override { return describe_stream(native); }
+  std::unique_ptr<runtime::BackendStream> wrap_stream(const runtime::NativeStream& native) override {
+    return std::make_unique<CudaStream>(native);
+  }
+  std::unique_ptr<runtime::BackendEvent> wrap_event(cudaEvent_t native) override { return wrap_cuda_event(native); }
+
+  std::string why_unreachable(int device, const void* memory) const override {
+    cudaPointerAttributes attributes{};
+    const DeviceScope current(device);
+    REFRAIN_CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory));
+    if (attributes.type == cudaMemoryTypeUnregistered) return "is memory of the host that CUDA does not know";
+    if (attributes.type == cudaMemoryTypeDevice && attributes.device != device) {
+      return "is memory of cuda:" + std::to_string(attributes.device);
+    }
+    return {};
   }
 
   bool is_complete(runtime::StreamCore& stream, std::uint64_t) override { return stream_of(stream).query(); }

@@ -114,6 +114,16 @@ void CudaCapture::depend(int lane, int command) {
   update_capture_dependencies(native(lane), nodes, cudaStreamAddCaptureDependencies);
 }
 
+void CudaCapture::record_event(int lane, cudaEvent_t event) {
+  const DeviceScope current(lanes_[static_cast<std::size_t>(lane)].device);
+  REFRAIN_CUDA_CHECK(cudaEventRecord(event, native(lane)));
+}
+
+void CudaCapture::wait_event(int lane, cudaEvent_t event) {
+  const DeviceScope current(lanes_[static_cast<std::size_t>(lane)].device);
+  REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(native(lane), event, 0));
+}
+
 void CudaCapture::join_lanes() {
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     const DeviceScope current(lanes_[i].device);

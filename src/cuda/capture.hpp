@@ -27,6 +27,8 @@ class CudaCapture final : public runtime::LiveCapture {
   int record(int lane) override;
   void wait(int lane, int point) override;
   void depend(int lane, int command) override;
+  void record_event(int lane, cudaEvent_t event) override;
+  void wait_event(int lane, cudaEvent_t event) override;
   cudaStream_t native(int lane) const noexcept override { return lanes_[static_cast<std::size_t>(lane)].stream; }
   std::shared_ptr<runtime::Executable> end(std::span<const std::uint64_t> draw_increments) override;
 

@@ -3,6 +3,7 @@
 // CUDA calls whose signatures differ between 12.5 and 13.
 
 #include "cuda/check.hpp"
+#include "cuda/driver.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -43,6 +44,30 @@ inline void update_capture_dependencies(cudaStream_t stream, std::span<cudaGraph
 #else
   REFRAIN_CUDA_CHECK(cudaStreamUpdateCaptureDependencies(stream, nodes.data(), nodes.size(), flags));
 #endif
+}
+
+/// The device of a stream; of the legacy stream the current one.
+inline int stream_device(cudaStream_t stream) {
+  int device = 0;
+#if CUDART_VERSION >= 12080
+  REFRAIN_CUDA_CHECK(cudaStreamGetDevice(stream, &device));
+#else
+  // The driver tells the context, and that its device.
+  if (stream == cudaStreamLegacy) {
+    REFRAIN_CUDA_CHECK(cudaGetDevice(&device));
+    return device;
+  }
+  CUcontext context = nullptr;
+  const auto get_context = reinterpret_cast<CUresult (*)(CUstream, CUcontext*)>(driver_function("cuStreamGetCtx"));
+  check(get_context(stream, &context), "cuStreamGetCtx");
+  const auto push = reinterpret_cast<CUresult (*)(CUcontext)>(driver_function("cuCtxPushCurrent"));
+  const auto pop = reinterpret_cast<CUresult (*)(CUcontext*)>(driver_function("cuCtxPopCurrent"));
+  check(push(context), "cuCtxPushCurrent");
+  const cudaError_t status = cudaGetDevice(&device);
+  check(pop(&context), "cuCtxPopCurrent");
+  check(status, "cudaGetDevice");
+#endif
+  return device;
 }
 
 /// The edges of a graph.

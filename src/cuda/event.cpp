@@ -14,7 +14,10 @@ class CudaEvent final : public runtime::BackendEvent {
     if (flags.blocking) native_flags |= cudaEventBlockingSync;
     REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&event_, native_flags));
   }
+  /// Other code's, not owned.
+  explicit CudaEvent(cudaEvent_t wrapped) noexcept : event_(wrapped), is_owned_(false) {}
   ~CudaEvent() override {
+    if (!is_owned_) return;
     const RelaxedScope relaxed;
     if (!relaxed.may_call()) return;
     ignore(cudaEventDestroy(event_));
@@ -62,12 +65,17 @@ class CudaEvent final : public runtime::BackendEvent {
 
  private:
   cudaEvent_t event_ = nullptr;
+  bool is_owned_ = true;
 };
 
 }  // namespace
 
 std::unique_ptr<runtime::BackendEvent> create_cuda_event(int device, EventFlags flags) {
   return std::make_unique<CudaEvent>(device, flags);
+}
+
+std::unique_ptr<runtime::BackendEvent> wrap_cuda_event(cudaEvent_t native) {
+  return std::make_unique<CudaEvent>(native);
 }
 
 }  // namespace refrain::cuda

@@ -53,7 +53,7 @@ void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users
     const RelaxedWhileCapturing relaxed;
     const auto is_capturing = [](runtime::StreamPoint point) {
       runtime::StreamCore& core = runtime::stream_at(point.slot);
-      return core.has_native() && core.device.kind == DeviceKind::cuda && stream_of(core).before_capture() != nullptr;
+      return core.has_native() && core.device.kind == DeviceKind::cuda && stream_of(core).is_captured();
     };
     // CUDA allows no call of its own in a host function.
     if (runtime::in_callback() || std::any_of(users.begin(), users.end(), is_capturing)) {
@@ -64,7 +64,8 @@ void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users
                                         [&](runtime::StreamPoint point) { return point.slot == users[0].slot; });
     if (!users.empty() && one_stream) {
       runtime::StreamCore& core = runtime::stream_at(users[0].slot);
-      if (core.has_native() && core.device == Device{DeviceKind::cuda, device_}) {
+      const bool is_here = core.has_native() && core.device == Device{DeviceKind::cuda, device_};
+      if (is_here && stream_of(core).stand_in() == nullptr) {
         REFRAIN_CUDA_CHECK(cudaFreeAsync(address, native_of(core)));
         return;
       }

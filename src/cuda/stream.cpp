@@ -1,6 +1,9 @@
 #include "cuda/stream.hpp"
 
+#include "cuda/compat.hpp"
 #include "runtime/environment.hpp"
+
+#include <refrain/error.hpp>
 
 #include <array>
 
@@ -12,11 +15,28 @@ CudaStream::CudaStream(int device, int priority) : device_(device) {
   REFRAIN_CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
 }
 
+CudaStream::CudaStream(const runtime::NativeStream& wrapped) noexcept
+    : device_(wrapped.device), stream_(wrapped.handle), is_owned_(false) {}
+
 CudaStream::~CudaStream() {
   const RelaxedScope relaxed;
   if (!relaxed.may_call()) return;
-  ignore(cudaStreamDestroy(stream_));
-  if (before_capture_ != nullptr) ignore(cudaEventDestroy(before_capture_));
+  if (is_owned_) ignore(cudaStreamDestroy(stream_));
+  if (stand_in_ != nullptr) ignore(cudaEventDestroy(stand_in_));
+}
+
+runtime::NativeStream describe_stream(cudaStream_t native) {
+  if (native == cudaStreamPerThread) {
+    throw Error(Errc::not_supported, "wrap", "cudaStreamPerThread",
+                "is another stream in each thread; give a stream that cudaStreamCreate made");
+  }
+  const CallScope call;
+  runtime::NativeStream described;
+  described.is_legacy = native == nullptr || native == cudaStreamLegacy;
+  described.handle = described.is_legacy ? cudaStreamLegacy : native;
+  described.device = stream_device(described.handle);
+  REFRAIN_CUDA_CHECK(cudaStreamGetPriority(described.handle, &described.priority));
+  return described;
 }
 
 /// A call on the stream from another thread's point of view: either it is seen by a capture that begins, or it sees it.
@@ -24,7 +44,7 @@ class CudaStream::Asking {
  public:
   explicit Asking(CudaStream& stream) noexcept : stream_(stream) { ++stream_.asking_; }
   ~Asking() {
-    if (--stream_.asking_ == 0 && stream_.is_captured_) stream_.asking_.notify_all();
+    if (--stream_.asking_ == 0 && stream_.is_away_) stream_.asking_.notify_all();
   }
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
@@ -35,9 +55,9 @@ class CudaStream::Asking {
 
 bool CudaStream::query() {
   const Asking asking(*this);
-  if (is_captured_) return false;
+  if (is_captured()) return false;
   const CallScope call;
-  const cudaError_t status = cudaStreamQuery(stream_);
+  const cudaError_t status = is_away_ ? cudaEventQuery(stand_in_) : cudaStreamQuery(stream_);
   if (status == cudaErrorNotReady) {
     ignore(cudaGetLastError());
     return false;
@@ -50,31 +70,43 @@ void CudaStream::synchronize() {
   const CallScope call;
   {
     const Asking asking(*this);
-    if (!is_captured_) {
+    if (!is_away_) {
       REFRAIN_CUDA_CHECK(cudaStreamSynchronize(stream_));
       return;
     }
   }
-  REFRAIN_CUDA_CHECK(cudaEventSynchronize(before_capture_));
+  REFRAIN_CUDA_CHECK(cudaEventSynchronize(stand_in_));
 }
 
-void CudaStream::begin_capture() {
+void CudaStream::begin_capture() { step_aside(); }
+
+void CudaStream::leave() noexcept {
+  if (is_owned_ || ends_elsewhere()) return;
+  try {
+    step_aside();
+    has_left_ = true;
+  } catch (...) {
+    // The native stream is gone or captures: nothing can be asked any more, and nothing is known to be done.
+  }
+}
+
+void CudaStream::step_aside() {
   const DeviceScope current(device_);
   const CallScope call;
-  if (before_capture_ == nullptr) {
-    REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&before_capture_, cudaEventDisableTiming));
+  if (stand_in_ == nullptr) {
+    REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&stand_in_, cudaEventDisableTiming));
   }
-  REFRAIN_CUDA_CHECK(cudaEventRecord(before_capture_, stream_));
-  is_captured_ = true;
+  REFRAIN_CUDA_CHECK(cudaEventRecord(stand_in_, stream_));
+  is_away_ = true;
   for (int count = asking_; count > 0; count = asking_) asking_.wait(count);
 }
 
-void CudaStream::end_capture() noexcept { is_captured_ = false; }
+void CudaStream::end_capture() noexcept { is_away_ = false; }
 
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other) {
   CudaStream& awaited = stream_of(other);
-  if (awaited.before_capture() != nullptr) {
-    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, awaited.before_capture(), 0));
+  if (awaited.stand_in() != nullptr) {
+    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, awaited.stand_in(), 0));
     return;
   }
   // One event a device serves all such waits: a wait covers the record that was the newest when it was issued, and

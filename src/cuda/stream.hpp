@@ -13,15 +13,21 @@ namespace refrain::cuda {
 class CudaStream final : public runtime::BackendStream {
  public:
   CudaStream(int device, int priority);
+  /// Other code's, not owned.
+  explicit CudaStream(const runtime::NativeStream& wrapped) noexcept;
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 
   cudaStream_t native() const noexcept override { return stream_; }
+  bool is_legacy() const noexcept override { return stream_ == cudaStreamLegacy; }
+  void leave() noexcept override;
 
-  /// While the stream itself is captured live, eager work on other streams that must follow what it ran before waits
-  /// for this; else null. With the order lock held.
-  cudaEvent_t before_capture() const noexcept { return is_captured_ ? before_capture_ : nullptr; }
+  /// While the stream itself is captured live, and when it is other code's and no handle is left, work on other streams
+  /// that must follow what it ran waits for this; else null. With the order lock held.
+  cudaEvent_t stand_in() const noexcept { return is_away_ ? stand_in_ : nullptr; }
+  /// Whether it is itself captured live.
+  bool is_captured() const noexcept { return is_away_ && !has_left_; }
   void begin_capture();
   void end_capture() noexcept;
 
@@ -32,13 +38,20 @@ class CudaStream final : public runtime::BackendStream {
  private:
   int device_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t before_capture_ = nullptr;  ///< made for the first capture
-  std::atomic<bool> is_captured_{false};
+  cudaEvent_t stand_in_ = nullptr;  ///< recorded when the stream itself can no longer be asked
+  std::atomic<bool> is_away_{false};
+  bool is_owned_ = true;
+  std::atomic<bool> has_left_{false};
   /// Threads that ask or wait for the stream itself. A capture begins when there are none, since such a call would
   /// invalidate it.
   std::atomic<int> asking_{0};
   class Asking;
+
+  void step_aside();
 };
+
+/// What a stream of other code's is.
+runtime::NativeStream describe_stream(cudaStream_t native);
 
 inline CudaStream& stream_of(runtime::StreamCore& stream) { return static_cast<CudaStream&>(stream.native()); }
 /// What work is put on.
@@ -52,5 +65,6 @@ inline cudaStream_t native_of(runtime::StreamCore& stream) {
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other);
 
 std::unique_ptr<runtime::BackendEvent> create_cuda_event(int device, EventFlags flags);
+std::unique_ptr<runtime::BackendEvent> wrap_cuda_event(cudaEvent_t native);
 
 }  // namespace refrain::cuda

@@ -17,6 +17,16 @@ using runtime::order_mutex;
 using runtime::OrderLock;
 using runtime::StreamCore;
 
+namespace {
+
+void refuse_legacy(const StreamCore& stream, const char* call, SourceLocation where) {
+  if (!stream.is_legacy()) return;
+  throw Error(Errc::capture_unsupported, call, stream.str(),
+              "is CUDA's legacy stream, which no capture can record; put the work on another stream", where);
+}
+
+}  // namespace
+
 std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, CaptureOptions options,
                                             SourceLocation where) {
   runtime::refuse_in_callback("capture", where);
@@ -27,6 +37,7 @@ std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, C
         "the default stream cannot be the origin of a stream-scoped capture; use capture(fn), or another stream",
         where);
   }
+  refuse_legacy(core, "capture", where);
   // Destroyed after the lock is given back.
   std::shared_ptr<Recording> recording;
   std::shared_ptr<Program> left;
@@ -102,6 +113,7 @@ void Recording::check_can_join(const StreamCore& stream, const char* call, Sourc
                 "is a member of another open capture; a stream can be in one capture at a time, so end that one first",
                 where);
   }
+  refuse_legacy(stream, call, where);
   if (stream.device.kind != origin_->device.kind) {
     throw Error(
         Errc::wrong_device, call, stream.str(),

@@ -46,6 +46,7 @@ void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocatio
     submit_undeclared(stream, runtime::EventRecordCommand{event.native_for(stream)}, "record_event", where);
     program_->events.push_back(event.shared_from_this());
   }
+  if (live_ != nullptr && event.is_wrapped) live_->record_event(lane, event.native->native());
   event.device = stream.device;
   event.captured = std::make_shared<Point>(tag_, lanes_[static_cast<std::size_t>(lane)].frontier,
                                            live_ != nullptr ? live_->record(lane) : 0);
@@ -55,13 +56,19 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
   require_open("wait_event", where);
   const auto point = std::dynamic_pointer_cast<Point>(event.captured);
   const bool is_here = point != nullptr && point->tag == tag_;
-  if (event.device && event.device->kind != stream.device.kind) {
+  if ((event.device || event.is_wrapped) && event.kind() != stream.device.kind) {
     throw Error(Errc::not_supported, "wait_event", stream.str(),
-                "cannot wait for an event of " + event.device->str() + "; synchronize the event before the capture",
+                "cannot wait for an event of " + (event.device ? event.device->str() : "CUDA") +
+                    "; synchronize the event before the capture",
                 where);
   }
   if (event.flags.external && !is_here) {
     submit_undeclared(stream, runtime::EventWaitCommand{event.native_for(stream)}, "wait_event", where);
+    return;
+  }
+  if (event.captured == nullptr && event.is_wrapped && live_ != nullptr) {
+    // Other code may have recorded it in this very capture: CUDA knows.
+    live_->wait_event(lane_of(stream, "wait_event", where), event.native->native());
     return;
   }
   if (event.captured == nullptr) {
@@ -126,8 +133,8 @@ void Recording::wait_outside(EventCore& event, const StreamCore& stream, SourceL
   }
   StreamCore& outside = outside_->core();
   event.native->wait(outside);
-  runtime::come_after(outside, event.clock);
-  runtime::come_after(outside, event.point);
+  if (!event.is_wrapped) runtime::come_after(outside, event.clock);
+  if (!event.is_wrapped) runtime::come_after(outside, event.point);
   note(DiagnosticKind::outside_wait, Severity::info, {},
        stream.str() + " waits for " + event.str() + (where.line != 0 ? " at " + where.str() : "") +
            ", recorded outside the capture: done once, before the first replay");

@@ -42,6 +42,10 @@ class HostBackend final : public runtime::Backend {
   std::unique_ptr<runtime::BackendStream> create_stream(int, int, runtime::Slot, std::uint64_t position) override {
     return std::make_unique<StreamHandle>(position);
   }
+  // `wrap` is CUDA's alone.
+  runtime::NativeStream describe(cudaStream_t) override { return {}; }
+  std::unique_ptr<runtime::BackendStream> wrap_stream(const runtime::NativeStream&) override { return nullptr; }
+  std::unique_ptr<runtime::BackendEvent> wrap_event(cudaEvent_t) override { return nullptr; }
   bool is_complete(runtime::StreamCore& stream, std::uint64_t position) override {
     return queue_of(stream).reached(position);
   }

@@ -31,6 +31,10 @@ class BackendStream {
  public:
   virtual ~BackendStream() = default;
   virtual cudaStream_t native() const noexcept { return nullptr; }
+  /// CUDA's legacy stream, which no capture can record.
+  virtual bool is_legacy() const noexcept { return false; }
+  /// No handle is left: what was issued is still asked for and waited for, and no more comes. With the order lock held.
+  virtual void leave() noexcept {}
 };
 
 /// A backend's side of an event. `record` and `wait` are called with the order lock held, the others without it.
@@ -73,10 +77,21 @@ class LiveCapture {
   virtual void wait(int lane, int point) = 0;
   /// The lane's next command depends on the nodes of that earlier command (numbered by `run` calls) too.
   virtual void depend(int lane, int command) = 0;
+  // Events of other code's, which may be recorded there too.
+  virtual void record_event(int lane, cudaEvent_t event) = 0;
+  virtual void wait_event(int lane, cudaEvent_t event) = 0;
   /// The lane's native stream, for foreign code.
   virtual cudaStream_t native(int lane) const noexcept = 0;
   /// Joins all lanes to the origin and ends the capture.
   virtual std::shared_ptr<Executable> end(std::span<const std::uint64_t> draw_increments) = 0;
+};
+
+/// A stream that other code made.
+struct NativeStream {
+  cudaStream_t handle = nullptr;
+  int device = 0;
+  int priority = 0;
+  bool is_legacy = false;
 };
 
 /// What a backend says of its pool.
@@ -97,6 +112,13 @@ class Backend {
 
   /// `position`: where the slot's count stands; the stream goes on from there.
   virtual std::unique_ptr<BackendStream> create_stream(int device, int priority, Slot slot, std::uint64_t position) = 0;
+  /// What a stream of other code's is. Without the order lock.
+  virtual NativeStream describe(cudaStream_t native) = 0;
+  /// The stream as one of the backend's, not owned.
+  virtual std::unique_ptr<BackendStream> wrap_stream(const NativeStream& native) = 0;
+  virtual std::unique_ptr<BackendEvent> wrap_event(cudaEvent_t native) = 0;
+  /// Why work on the device cannot reach the memory; empty when it can.
+  virtual std::string why_unreachable(int /*device*/, const void* /*memory*/) const { return {}; }
   virtual bool is_complete(StreamCore& stream, std::uint64_t position) = 0;
   /// Blocks the host until the stream has reached the position. Without the order lock.
   virtual void synchronize(StreamCore& stream, std::uint64_t position) = 0;

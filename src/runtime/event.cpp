@@ -1,5 +1,6 @@
 #include <refrain/event.hpp>
 
+#include "runtime/environment.hpp"
 #include "runtime/event_core.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
@@ -36,12 +37,27 @@ Snapshot snapshot(EventCore& event, const char* call, SourceLocation where) {
 /// The host has seen the record done, unless another has taken its place meanwhile.
 void saw(const EventCore& event, const Snapshot& seen) {
   const OrderLock lock(order_mutex());
-  if (event.point == seen.point) runtime::host_saw(seen.point, seen.before);
+  if (event.point == seen.point && !event.is_wrapped) runtime::host_saw(seen.point, seen.before);
 }
 
 }  // namespace
 
 Event::Event(EventFlags flags) : core_(runtime::own(new EventCore(flags))) {}
+
+Event Event::wrap(cudaEvent_t native, EventFlags flags, SourceLocation where) {
+  runtime::refuse_in_callback("wrap", where);
+  runtime::require_device({DeviceKind::cuda, 0}, "wrap", where);
+  if (native == nullptr) {
+    throw Error(Errc::invalid_value, "wrap", "a null event", "is no event; give one that cudaEventCreate made", where);
+  }
+  Event event(flags);
+  EventCore& core = *event.core_;
+  core.is_wrapped = true;
+  core.native = runtime::backend(DeviceKind::cuda).wrap_event(native);
+  core.native_device = {DeviceKind::cuda, 0};
+  core.recorded = true;  // for all that is known
+  return event;
+}
 
 const std::shared_ptr<EventCore>& Event::core(SourceLocation where) const {
   if (core_ == nullptr) {
@@ -133,6 +149,7 @@ std::ostream& operator<<(std::ostream& out, const Event& event) {
   const EventCore& core = *event.core();
   out << core.str();
   if (core.captured != nullptr) return out << " in " << core.captured->holder();
+  if (core.is_wrapped) return out << ", wrapped";
   return core.recorded ? out << " on " << core.device->str() : out << ", not recorded";
 }
 
@@ -175,7 +192,7 @@ const std::shared_ptr<BackendEvent>& EventCore::native_for(StreamCore& stream) {
 }
 
 void EventCore::record_eagerly(StreamCore& stream, SourceLocation where) {
-  if (native != nullptr && native_device != stream.device && stream.device.kind == DeviceKind::cuda) {
+  if (native != nullptr && native_device != stream.device && stream.device.kind == DeviceKind::cuda && !is_wrapped) {
     throw Error(Errc::wrong_device, "record_event", str(),
                 "was made on " + native_device.str() +
                     " by a captured wait that came before any record, and cannot be "
@@ -214,12 +231,15 @@ Recorder* wait_recorder(const StreamCore& stream, const EventCore& event) {
 
 void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, SourceLocation where) {
   event.refuse_captured(call, where);
-  if (!event.recorded || event.stream_id == stream.id) return;
-  if (event.device->kind != stream.device.kind) {
+  if (!event.recorded || (event.stream_id == stream.id && !event.is_wrapped)) return;
+  if (event.kind() != stream.device.kind) {
     throw Error(Errc::not_supported, call, stream.str(),
-                "cannot wait for an event of " + event.device->str() + "; synchronize the event first", where);
+                "cannot wait for an event of " + (event.device ? event.device->str() : "CUDA") +
+                    "; synchronize the event first",
+                where);
   }
   event.native->wait(stream);
+  if (event.is_wrapped) return;
   come_after(stream, event.clock);
   come_after(stream, event.point);
   stream.in_part.raise(event.replay);

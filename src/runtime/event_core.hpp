@@ -15,13 +15,14 @@ namespace refrain::runtime {
 
 class StreamCore;
 
-/// The event behind its handles. Everything but `flags` and `id` is guarded by the order lock.
+/// The event behind its handles. Everything but `flags`, `id` and `is_wrapped` is guarded by the order lock.
 class EventCore : public std::enable_shared_from_this<EventCore> {
  public:
   explicit EventCore(EventFlags flags);
 
   const EventFlags flags;
   const std::uint64_t id;
+  bool is_wrapped = false;                  ///< other code may record it too: nothing is known of what it covers
   std::optional<Device> device;             ///< of the first record
   std::shared_ptr<BackendEvent> native;     ///< made at the first record, or wait in a graph
   Device native_device;                     ///< what it was made on
@@ -32,6 +33,8 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   Clock clock;                              ///< what comes before it
   std::shared_ptr<CapturedPoint> captured;  ///< set when the newest record is in a capture
 
+  /// Of its newest record.
+  DeviceKind kind() const noexcept { return device ? device->kind : native_device.kind; }
   /// Whether a record in a capture is a node of the graph.
   bool is_node() const noexcept { return flags.external || flags.timing; }
   std::string str() const { return "event " + std::to_string(id); }

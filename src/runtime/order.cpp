@@ -148,6 +148,7 @@ bool is_done(StreamPoint point) {
 }
 
 bool has_unseen_work(const StreamCore& stream) {
+  if (stream.is_exposed) return true;  // other code may have put some there
   return stream.position > stream.base_position && !host_clock().covers({stream.slot, stream.position});
 }
 

@@ -77,7 +77,25 @@ bool record_outside(StreamCore& stream, runtime::EventCore& event, SourceLocatio
 Stream::Stream(int priority, SourceLocation where) : Stream(current_device(), priority, where) {}
 
 Stream::Stream(Device device, int priority, SourceLocation where)
-    : life_(runtime::own(new runtime::StreamLife(runtime::create_stream_core(device, priority, where)))) {}
+    : life_(runtime::create_stream(device, priority, where)) {}
+
+Stream Stream::wrap(cudaStream_t native, std::optional<Device> device, SourceLocation where) {
+  runtime::refuse_in_callback("wrap", where);
+  if (device && device->kind == DeviceKind::host) {
+    throw Error(Errc::not_supported, "wrap", device->str(), "a host device has no native streams; make a Stream there",
+                where);
+  }
+  runtime::require_device(device.value_or(Device{DeviceKind::cuda, 0}), "wrap", where);
+  const runtime::NativeStream described = runtime::backend(DeviceKind::cuda).describe(native);
+  const Device own{DeviceKind::cuda, described.device};
+  if (device && *device != own && !described.is_legacy) {
+    throw Error(Errc::wrong_device, "wrap", "a native stream of " + own.str(),
+                "is not of " + device->str() + "; name its own device, or none", where);
+  }
+  runtime::NativeStream wanted = described;
+  if (device) wanted.device = device->index;
+  return Stream(runtime::wrap_stream(wanted, where));
+}
 
 std::pair<int, int> Stream::priority_range(Device device, SourceLocation where) {
   runtime::require_device(device, "priority_range", where);
@@ -181,6 +199,7 @@ cudaStream_t Stream::native(SourceLocation where) const {
   }
   const OrderLock lock(order_mutex());
   if (Recorder* recorder = recorder_of(stream)) return recorder->native(stream, where);
+  stream.is_exposed = true;
   return stream.native().native();
 }
 

@@ -60,6 +60,17 @@ StreamCore::StreamCore(Device device, int priority, Slot slot, std::uint64_t pos
       position(position),
       native_(backend().create_stream(device.index, priority, slot, position)) {}
 
+StreamCore::StreamCore(const NativeStream& wrapped, Slot slot, std::uint64_t position)
+    : device{DeviceKind::cuda, wrapped.device},
+      priority(wrapped.priority),
+      slot(slot),
+      id(next_stream_id()),
+      base_position(position),
+      position(position),
+      is_wrapped(true),
+      is_exposed(true),
+      native_(backend().wrap_stream(wrapped)) {}
+
 std::string StreamCore::str() const { return "stream " + std::to_string(id) + " on " + device.str(); }
 
 Stream StreamCore::make_handle(std::shared_ptr<StreamCore> core) {
@@ -75,34 +86,60 @@ StreamLife::~StreamLife() {
     if (recorder != nullptr) left = recorder->stream_destroyed(*core);
   }
   core->retired = true;
+  if (core->has_native()) core->native().leave();
   core.reset();
   reclaim(Registry::get());
 }
 
 namespace {
 
-std::shared_ptr<StreamCore> make_core(Device device, int priority) {
-  const auto [lowest, highest] = backend(device.kind).priority_range(device.index);
-  priority = std::clamp(priority, highest, lowest);
-  const OrderLock lock(order_mutex());
+/// Puts what `make(slot, position)` makes into a free slot. With the order lock held.
+template <class Make>
+std::shared_ptr<StreamCore> into_free_slot(Make make) {
   Registry& registry = Registry::get();
   reclaim(registry);
   for (Slot i = 0; i < registry.slots.size(); ++i) {
     if (registry.slots[i]->has_native()) continue;
-    registry.slots[i] = std::make_shared<StreamCore>(device, priority, i, registry.slots[i]->position);
+    registry.slots[i] = make(i, registry.slots[i]->position);
     return registry.slots[i];
   }
-  const auto slot = static_cast<Slot>(registry.slots.size());
-  return registry.slots.emplace_back(std::make_shared<StreamCore>(device, priority, slot, 0));
+  return registry.slots.emplace_back(make(static_cast<Slot>(registry.slots.size()), 0));
+}
+
+std::shared_ptr<StreamCore> make_core(Device device, int priority) {
+  const auto [lowest, highest] = backend(device.kind).priority_range(device.index);
+  priority = std::clamp(priority, highest, lowest);
+  const OrderLock lock(order_mutex());
+  return into_free_slot([&](Slot slot, std::uint64_t position) {
+    return std::make_shared<StreamCore>(device, priority, slot, position);
+  });
 }
 
 }  // namespace
 
-std::shared_ptr<StreamCore> create_stream_core(Device device, int priority, SourceLocation where) {
+std::shared_ptr<StreamLife> create_stream(Device device, int priority, SourceLocation where) {
   require_device(device, "Stream", where);
   refuse_in_callback("Stream", where);
   service_stream(device);  // is there before it is needed under the lock
-  return make_core(device, priority);
+  std::shared_ptr<StreamLife> life = own(new StreamLife(make_core(device, priority)));
+  const OrderLock lock(order_mutex());
+  life->core->life = life;
+  return life;
+}
+
+std::shared_ptr<StreamLife> wrap_stream(const NativeStream& native, SourceLocation where) {
+  const Device device{DeviceKind::cuda, native.device};
+  require_device(device, "wrap", where);
+  service_stream(device);
+  const OrderLock lock(order_mutex());
+  for (const auto& core : Registry::get().slots) {
+    if (core->device != device || !core->has_native() || core->native().native() != native.handle) continue;
+    if (auto known = core->life.lock()) return known;
+  }
+  std::shared_ptr<StreamLife> life = own(new StreamLife(into_free_slot(
+      [&](Slot slot, std::uint64_t position) { return std::make_shared<StreamCore>(native, slot, position); })));
+  life->core->life = life;
+  return life;
 }
 
 void come_after(StreamCore& stream, StreamPoint point) {

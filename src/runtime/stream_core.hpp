@@ -13,10 +13,14 @@
 
 namespace refrain::runtime {
 
+struct StreamLife;
+
 /// The stream behind handles of the user and references of the library.
 class StreamCore : public std::enable_shared_from_this<StreamCore> {
  public:
   StreamCore(Device device, int priority, Slot slot, std::uint64_t position);
+  /// A stream of other code's.
+  StreamCore(const NativeStream& wrapped, Slot slot, std::uint64_t position);
 
   const Device device;
   const int priority;
@@ -33,10 +37,15 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
 
   std::atomic<Recorder*> recorder{nullptr};  ///< the stream-scoped capture that this is a member of
   std::atomic<bool> retired{false};          ///< no user handle is left
+  std::weak_ptr<StreamLife> life;            ///< of its handles; guarded by the order lock
+  const bool is_wrapped = false;
+  /// Other code has the native stream and may put work on it that nobody tells of.
+  std::atomic<bool> is_exposed{false};
 
   Backend& backend() const { return runtime::backend(device.kind); }
   BackendStream& native() const noexcept { return *native_; }
   bool has_native() const noexcept { return native_ != nullptr; }
+  bool is_legacy() const noexcept { return native_ != nullptr && native_->is_legacy(); }
   /// The stream is over: no handle, no work. The object goes on to tell the slot's position.
   void drop_native() noexcept { native_.reset(); }
   std::string str() const;
@@ -59,7 +68,9 @@ struct StreamLife {
 };
 
 /// A new stream in a free slot. Takes the order lock.
-std::shared_ptr<StreamCore> create_stream_core(Device device, int priority, SourceLocation where);
+std::shared_ptr<StreamLife> create_stream(Device device, int priority, SourceLocation where);
+/// The stream of that native one, which may be there already. Takes the order lock.
+std::shared_ptr<StreamLife> wrap_stream(const NativeStream& native, SourceLocation where);
 /// The stream that has the slot now. With the order lock held.
 StreamCore& stream_at(Slot slot);
 /// All streams of a device that are alive or have work left.

@@ -81,6 +81,14 @@ class FailingCapture final : public runtime::LiveCapture {
     fault_->call("depend");
     real_->depend(lane, command);
   }
+  void record_event(int lane, cudaEvent_t event) override {
+    fault_->call("record_event");
+    real_->record_event(lane, event);
+  }
+  void wait_event(int lane, cudaEvent_t event) override {
+    fault_->call("wait_event");
+    real_->wait_event(lane, event);
+  }
   cudaStream_t native(int lane) const noexcept override { return real_->native(lane); }
   std::shared_ptr<runtime::Executable> end(std::span<const std::uint64_t> draw_increments) override {
     fault_->call("end");
@@ -112,6 +120,21 @@ class FailingBackend final : public runtime::Backend {
                                                         std::uint64_t position) override {
     fault_->call("create_stream");
     return real_.create_stream(device, priority, slot, position);
+  }
+  runtime::NativeStream describe(cudaStream_t native) override {
+    fault_->call("describe");
+    return real_.describe(native);
+  }
+  std::unique_ptr<runtime::BackendStream> wrap_stream(const runtime::NativeStream& native) override {
+    fault_->call("wrap_stream");
+    return real_.wrap_stream(native);
+  }
+  std::unique_ptr<runtime::BackendEvent> wrap_event(cudaEvent_t native) override {
+    fault_->call("wrap_event");
+    return real_.wrap_event(native);
+  }
+  std::string why_unreachable(int device, const void* memory) const override {
+    return real_.why_unreachable(device, memory);
   }
   bool is_complete(runtime::StreamCore& stream, std::uint64_t position) override {
     fault_->call("is_complete");
