@@ -19,6 +19,7 @@ enum class DiagnosticKind : std::uint8_t {
   forked,              ///< a stream joined a thread-scoped capture at its first use
   joined,              ///< a stream was joined at the end
   foreign_undeclared,  ///< work of the program's own that does not say what it touches
+  watch_broken,        ///< other code kept the watch for its own work from going on
   outside_wait,        ///< a wait for work outside the capture, done once before the first replay
   output_kept,         ///< an array keeps its own block, and why
   pass,                ///< what an optimising pass did, or why it did not

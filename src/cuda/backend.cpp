@@ -51,7 +51,7 @@ class CudaBackend final : public runtime::Backend {
   void synchronize(runtime::StreamCore& stream, std::uint64_t) override { stream_of(stream).synchronize(); }
 
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
-    run_command(native_of(stream), command, addresses);
+    run_command(NativeUse(stream), command, addresses);
     ++stream.position;
   }
 
@@ -67,14 +67,14 @@ class CudaBackend final : public runtime::Backend {
   }
 
   void wait(runtime::StreamCore& stream, runtime::StreamCore& other, std::uint64_t) override {
-    wait_for_stream(native_of(stream), other);
+    wait_for_stream(NativeUse(stream), other);
     ++stream.position;
   }
 
   void download(runtime::StreamCore& stream, void* landing, const void* source, std::int64_t bytes) override {
     const DeviceScope current(stream.device.index);
     REFRAIN_CUDA_CHECK(
-        cudaMemcpyAsync(landing, source, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, native_of(stream)));
+        cudaMemcpyAsync(landing, source, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, NativeUse(stream)));
     ++stream.position;
   }
 

@@ -63,7 +63,8 @@ void CudaCapture::add_lane(Device device, int priority, runtime::StreamCore* own
   if (own != nullptr) {
     stream_of(*own).begin_capture();
     lane.own = own;
-    lane.stream = native_of(*own);
+    refuse_at_end();
+    lane.stream = own->native().native();
   } else {
     const DeviceScope current(device.index);
     const CallScope call;

@@ -70,6 +70,14 @@ inline int stream_device(cudaStream_t stream) {
   return device;
 }
 
+inline std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
+  std::size_t count = 0;
+  REFRAIN_CUDA_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count > 0) REFRAIN_CUDA_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
+  return nodes;
+}
+
 /// The edges of a graph.
 class GraphEdges {
  public:

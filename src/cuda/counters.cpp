@@ -60,7 +60,7 @@ void Counters::finish(std::uint64_t increment) {
 
 void Counters::prepare(runtime::GeneratorPosition at, runtime::StreamCore& stream) {
   if (known_ && at == expected_) return;
-  const cudaStream_t native = native_of(stream);
+  const NativeUse native(stream);
   if (stream.device.index == device_) {
     const DeviceScope current(device_);
     set(at, native);

@@ -27,13 +27,13 @@ class CudaEvent final : public runtime::BackendEvent {
 
   void record(runtime::StreamCore& stream) override {
     const DeviceScope current(stream.device.index);
-    REFRAIN_CUDA_CHECK(cudaEventRecord(event_, native_of(stream)));
+    REFRAIN_CUDA_CHECK(cudaEventRecord(event_, NativeUse(stream)));
     ++stream.position;
   }
 
   void wait(runtime::StreamCore& stream) override {
     const DeviceScope current(stream.device.index);
-    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(native_of(stream), event_, 0));
+    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(NativeUse(stream), event_, 0));
     ++stream.position;
   }
 

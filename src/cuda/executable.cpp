@@ -75,7 +75,7 @@ CudaExecutable::~CudaExecutable() {
 }
 
 void CudaExecutable::launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) {
-  const cudaStream_t native = native_of(stream);
+  const NativeUse native(stream);
   for (const auto& counters : resources_.counters) {
     if (counters != nullptr) counters->prepare(draws[static_cast<std::size_t>(counters->device())], stream);
   }

@@ -16,14 +16,6 @@ namespace refrain::cuda {
 
 namespace {
 
-std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
-  std::size_t count = 0;
-  REFRAIN_CUDA_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
-  std::vector<cudaGraphNode_t> nodes(count);
-  if (count > 0) REFRAIN_CUDA_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
-  return nodes;
-}
-
 cudaGraphNodeType type_of(cudaGraphNode_t node) {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   REFRAIN_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
@@ -274,7 +266,7 @@ void ForeignGraph::launch(cudaStream_t stream, const runtime::Command& command) 
 
 void call_on_stream(runtime::StreamCore& stream, const runtime::Command& command, const runtime::ForeignCall& call) {
   const UnlockedCall unlocked;
-  const cudaStream_t native = native_of(stream);
+  const NativeUse native(stream);
   const DeviceScope current(stream.device.index);
   const ErrorsLeft errors(command);
   call(native);

@@ -35,11 +35,12 @@ void* MemoryPool::allocate(runtime::StreamCore& stream, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   const DeviceScope current(device_);
   const RelaxedWhileCapturing relaxed;
-  cudaError_t status = cudaMallocFromPoolAsync(&address, size, pool_, native_of(stream));
+  const NativeUse native(stream);
+  cudaError_t status = cudaMallocFromPoolAsync(&address, size, pool_, native);
   if (status == cudaErrorMemoryAllocation) {
     ignore(cudaGetLastError());
     for (const cudaMemPool_t pool : {own_, pool_}) ignore(cudaMemPoolTrimTo(pool, 0));
-    status = cudaMallocFromPoolAsync(&address, size, pool_, native_of(stream));
+    status = cudaMallocFromPoolAsync(&address, size, pool_, native);
   }
   check(status, "cudaMallocFromPoolAsync");
   ++stream.position;
@@ -66,7 +67,7 @@ void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users
       runtime::StreamCore& core = runtime::stream_at(users[0].slot);
       const bool is_here = core.has_native() && core.device == Device{DeviceKind::cuda, device_};
       if (is_here && stream_of(core).stand_in() == nullptr) {
-        REFRAIN_CUDA_CHECK(cudaFreeAsync(address, native_of(core)));
+        REFRAIN_CUDA_CHECK(cudaFreeAsync(address, NativeUse(core)));
         return;
       }
     }
@@ -144,7 +145,7 @@ void Staging::give(void* address, runtime::StreamCore* stream) noexcept {
       // An event belongs to a device: one for each use, lest the block goes to another GPU next.
       if (block->done != nullptr) ignore(cudaEventDestroy(std::exchange(block->done, nullptr)));
       REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&block->done, cudaEventDisableTiming));
-      REFRAIN_CUDA_CHECK(cudaEventRecord(block->done, native_of(*stream)));
+      REFRAIN_CUDA_CHECK(cudaEventRecord(block->done, NativeUse(*stream)));
       block->is_pending = true;
     }
     block->is_taken = false;

@@ -9,14 +9,23 @@
 
 namespace refrain::cuda {
 
-CudaStream::CudaStream(int device, int priority) : device_(device) {
+namespace {
+
+cudaStream_t create_stream(int device, int priority) {
   const DeviceScope current(device);
   const CallScope call;
-  REFRAIN_CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
+  cudaStream_t stream = nullptr;
+  REFRAIN_CUDA_CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority));
+  return stream;
 }
 
+}  // namespace
+
+CudaStream::CudaStream(int device, int priority)
+    : device_(device), stream_(create_stream(device, priority)), tripwire_(stream_) {}
+
 CudaStream::CudaStream(const runtime::NativeStream& wrapped) noexcept
-    : device_(wrapped.device), stream_(wrapped.handle), is_owned_(false) {}
+    : device_(wrapped.device), stream_(wrapped.handle), is_owned_(false), tripwire_(stream_) {}
 
 CudaStream::~CudaStream() {
   const RelaxedScope relaxed;
@@ -42,8 +51,12 @@ runtime::NativeStream describe_stream(cudaStream_t native) {
 /// A call on the stream from another thread's point of view: either it is seen by a capture that begins, or it sees it.
 class CudaStream::Asking {
  public:
-  explicit Asking(CudaStream& stream) noexcept : stream_(stream) { ++stream_.asking_; }
+  explicit Asking(CudaStream& stream) noexcept : stream_(stream) {
+    ++stream_.asking_;
+    stream_.tripwire_.lift();
+  }
   ~Asking() {
+    stream_.tripwire_.drop();
     if (--stream_.asking_ == 0 && stream_.is_away_) stream_.asking_.notify_all();
   }
   Asking(const Asking&) = delete;
@@ -92,11 +105,12 @@ void CudaStream::leave() noexcept {
 
 void CudaStream::step_aside() {
   const DeviceScope current(device_);
+  const NativeUse native(*this);
   const CallScope call;
   if (stand_in_ == nullptr) {
     REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&stand_in_, cudaEventDisableTiming));
   }
-  REFRAIN_CUDA_CHECK(cudaEventRecord(stand_in_, stream_));
+  REFRAIN_CUDA_CHECK(cudaEventRecord(stand_in_, native));
   is_away_ = true;
   for (int count = asking_; count > 0; count = asking_) asking_.wait(count);
 }
@@ -114,11 +128,12 @@ void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other) {
   static auto& relays = *new std::array<cudaEvent_t, runtime::most_devices>{};
   cudaEvent_t& relay = relays[static_cast<std::size_t>(other.device.index)];
   const DeviceScope current(other.device.index);
+  const NativeUse native(awaited);
   if (relay == nullptr) {
     const CallScope call;
     REFRAIN_CUDA_CHECK(cudaEventCreateWithFlags(&relay, cudaEventDisableTiming));
   }
-  REFRAIN_CUDA_CHECK(cudaEventRecord(relay, awaited.native()));
+  REFRAIN_CUDA_CHECK(cudaEventRecord(relay, native));
   REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, relay, 0));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/scopes.hpp"
+#include "cuda/tripwire.hpp"
 #include "runtime/stream_core.hpp"
 
 #include <cuda_runtime_api.h>
@@ -22,6 +23,10 @@ class CudaStream final : public runtime::BackendStream {
   cudaStream_t native() const noexcept override { return stream_; }
   bool is_legacy() const noexcept override { return stream_ == cudaStreamLegacy; }
   void leave() noexcept override;
+  void watch() noexcept override { tripwire_.arm(); }
+  bool has_strayed() noexcept override { return tripwire_.has_strayed(); }
+  runtime::Strayed end_watch() noexcept override { return tripwire_.disarm(); }
+  Tripwire& tripwire() noexcept { return tripwire_; }
 
   /// While the stream itself is captured live, and when it is other code's and no handle is left, work on other streams
   /// that must follow what it ran waits for this; else null. With the order lock held.
@@ -45,6 +50,7 @@ class CudaStream final : public runtime::BackendStream {
   /// Threads that ask or wait for the stream itself. A capture begins when there are none, since such a call would
   /// invalidate it.
   std::atomic<int> asking_{0};
+  Tripwire tripwire_;
   class Asking;
 
   void step_aside();
@@ -54,12 +60,29 @@ class CudaStream final : public runtime::BackendStream {
 runtime::NativeStream describe_stream(cudaStream_t native);
 
 inline CudaStream& stream_of(runtime::StreamCore& stream) { return static_cast<CudaStream&>(stream.native()); }
-/// What work is put on.
-/// @throws Error(Errc::shutting_down)
-inline cudaStream_t native_of(runtime::StreamCore& stream) {
-  refuse_at_end();
-  return stream_of(stream).native();
-}
+/// What work of Refrain's own is put on, until the end of the scope: not into a tripwire.
+class NativeUse {
+ public:
+  /// @throws Error(Errc::shutting_down)
+  explicit NativeUse(runtime::StreamCore& stream) : NativeUse(stream_of(stream)) {}
+  explicit NativeUse(CudaStream& stream) : native_(stream.native()) {
+    refuse_at_end();
+    if (!stream.tripwire().is_armed()) return;  // nobody arms it while the order lock is held
+    tripwire_ = &stream.tripwire();
+    tripwire_->lift();
+  }
+  ~NativeUse() {
+    if (tripwire_ != nullptr) tripwire_->drop();
+  }
+  NativeUse(const NativeUse&) = delete;
+  NativeUse& operator=(const NativeUse&) = delete;
+
+  operator cudaStream_t() const noexcept { return native_; }
+
+ private:
+  cudaStream_t native_;
+  Tripwire* tripwire_ = nullptr;
+};
 
 /// Makes `stream` wait for what `other` has been given so far. With the order lock held.
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other);

@@ -98,7 +98,8 @@ void Recording::require_open(const char* call, SourceLocation where) const {
 int Recording::add_lane(StreamCore& stream) {
   const int lane = static_cast<int>(lanes_.size());
   if (live_ != nullptr) live_->fork(lane, stream.device, stream.priority, scope_ == Scope::stream ? &stream : nullptr);
-  lanes_.push_back({stream.shared_from_this(), {}, 0});
+  lanes_.push_back({.core = stream.shared_from_this(), .frontier = {}});
+  if (stream.is_exposed) watch(lanes_.back());
   lane_numbers_.emplace(&stream, lane);
   program_->lanes.push_back({stream.id, stream.device, stream.priority});
   if (scope_ == Scope::stream) stream.recorder.store(this, std::memory_order_release);
@@ -179,6 +180,43 @@ void Recording::require_origin(const Stream& stream, SourceLocation where) const
               "is a member but not the origin of the capture; end it on " + origin_->str(), where);
 }
 
+void Recording::watch(Lane& lane) noexcept {
+  if (live_ != nullptr || lane.is_watched) return;
+  lane.core->native().watch();
+  lane.is_watched = true;
+}
+
+void Recording::exposed(StreamCore& stream) noexcept {
+  const auto known = lane_numbers_.find(&stream);
+  if (known != lane_numbers_.end()) watch(lanes_[static_cast<std::size_t>(known->second)]);
+}
+
+void Recording::require_none_strayed(SourceLocation where) {
+  std::string found;
+  for (Lane& lane : lanes_) {
+    if (!std::exchange(lane.is_watched, false)) continue;
+    const runtime::Strayed strayed = lane.core->native().end_watch();
+    if (strayed.broken > 0) {
+      note(DiagnosticKind::watch_broken, Severity::warning, {},
+           "other code made a device-wide call, or one on the native " + lane.core->str() +
+               ", which failed and ended the watch for its work there for a moment");
+    }
+    if (strayed.names.empty()) continue;
+    found += (found.empty() ? "" : "; on ") + lane.core->str() + ": ";
+    constexpr std::size_t most = 4;
+    for (std::size_t i = 0; i < std::min(strayed.names.size(), most); ++i) {
+      found += (i == 0 ? "" : ", ") + strayed.names[i];
+    }
+    if (strayed.names.size() > most) found += " and " + std::to_string(strayed.names.size() - most) + " more";
+    if (!lane.strayed_after.empty()) found += ", first " + lane.strayed_after;
+  }
+  if (found.empty()) return;
+  throw Error(Errc::capture_unsupported, "end", str(),
+              "other code put work on a native stream that is recorded, where it belongs to no graph and has not run, on " +
+                  found + "; enqueue it, or capture with CaptureOptions{.live = true}",
+              where);
+}
+
 void Recording::join_lanes() {
   for (std::size_t i = 1; i < lanes_.size(); ++i) {
     if (covers(lanes_[0].frontier.clock, static_cast<int>(i), lanes_[i].length)) continue;
@@ -217,6 +255,7 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
     OrderLock lock(order_mutex());
     runtime::wait_for_calls(lock, *this);
     require_open("end", where);
+    require_none_strayed(where);
     if (scope_ == Scope::thread || options_.join_all) {
       join_lanes();
     } else {
@@ -282,7 +321,8 @@ void Recording::close(std::string holder) noexcept {
   gone_ = "it was ended";
   tag_->open = nullptr;
   tag_->holder = std::move(holder);
-  for (const Lane& lane : lanes_) {
+  for (Lane& lane : lanes_) {
+    if (std::exchange(lane.is_watched, false)) lane.core->native().end_watch();
     runtime::Recorder* self = this;
     lane.core->recorder.compare_exchange_strong(self, nullptr);
   }

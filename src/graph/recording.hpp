@@ -73,12 +73,15 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void expect_outside_wait(const runtime::EventCore& event) override;
   bool spans(Device device) const noexcept override;
   bool is_member(const runtime::StreamCore& stream) const noexcept override;
+  void exposed(runtime::StreamCore& stream) noexcept override;
 
  private:
   struct Lane {
     std::shared_ptr<runtime::StreamCore> core;
     Frontier frontier;
-    std::uint32_t length = 0;  ///< commands
+    std::uint32_t length = 0;   ///< commands
+    bool is_watched = false;    ///< other code has the native stream
+    std::string strayed_after = {};  ///< where work of other code was first seen
   };
   struct RecordedAccess {
     int node;
@@ -123,6 +126,8 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void place_draw(runtime::RandomCommand& draw, Device device);
   void join_lanes();
   void require_joined(SourceLocation where);
+  void require_none_strayed(SourceLocation where);
+  void watch(Lane& lane) noexcept;
   void close(std::string holder) noexcept;
   std::shared_ptr<Program> give_up(const std::string& why) noexcept;
 

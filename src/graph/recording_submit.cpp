@@ -120,6 +120,13 @@ Recording::Added Recording::add_node(StreamCore& stream, const Command& command,
   std::vector<int> hazards = find_hazards(stream, command, clock);
   const int lane_number = lane_of(stream, command.label, command.where);
   Lane& lane = lanes_[static_cast<std::size_t>(lane_number)];
+  if (lane.is_watched && lane.strayed_after.empty() && lane.core->native().has_strayed()) {
+    lane.strayed_after = "before " + place(command);
+    if (!lane.frontier.nodes.empty()) {
+      const Node& last = program_->nodes[static_cast<std::size_t>(lane.frontier.nodes.back())];
+      lane.strayed_after = "after " + place(last.command) + " and " + lane.strayed_after;
+    }
+  }
 
   std::shared_ptr<const std::vector<std::byte>> bytes;
   if (const auto* upload = std::get_if<runtime::UploadCommand>(&command.payload)) {

@@ -26,6 +26,12 @@ namespace refrain::runtime {
 class StreamCore;
 struct ForeignCall;
 
+/// What other code put on a stream that was being recorded.
+struct Strayed {
+  std::vector<std::string> names;  ///< of kernels and other work
+  int broken = 0;                  ///< how often it made watching impossible for a moment
+};
+
 /// A backend's side of a stream.
 class BackendStream {
  public:
@@ -33,6 +39,11 @@ class BackendStream {
   virtual cudaStream_t native() const noexcept { return nullptr; }
   /// CUDA's legacy stream, which no capture can record.
   virtual bool is_legacy() const noexcept { return false; }
+  /// The stream, of which other code has the handle, is being recorded: what that code puts there is found. Once for
+  /// each recording, with the order lock held, as all three.
+  virtual void watch() noexcept {}
+  virtual bool has_strayed() noexcept { return false; }
+  virtual Strayed end_watch() noexcept { return {}; }
   /// No handle is left: what was issued is still asked for and waited for, and no more comes. With the order lock held.
   virtual void leave() noexcept {}
 };

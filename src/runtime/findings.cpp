@@ -19,6 +19,7 @@ std::string_view to_string(DiagnosticKind kind) noexcept {
     case DiagnosticKind::forked: return "forked";
     case DiagnosticKind::joined: return "joined";
     case DiagnosticKind::foreign_undeclared: return "foreign_undeclared";
+    case DiagnosticKind::watch_broken: return "watch_broken";
     case DiagnosticKind::outside_wait: return "outside_wait";
     case DiagnosticKind::output_kept: return "output_kept";
     case DiagnosticKind::pass: return "pass";

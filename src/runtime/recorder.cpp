@@ -19,7 +19,7 @@ ThreadRecorder no_recorder{nullptr};
 thread_local ThreadRecorder* current_slot = &no_recorder;
 
 struct Open {
-  const Recorder* recorder;
+  Recorder* recorder;
   std::thread::id thread;
 };
 
@@ -56,7 +56,11 @@ Recorder* recorder_of(const StreamCore& stream) noexcept {
   return recorder != nullptr ? recorder : stream.recorder.load(std::memory_order_acquire);
 }
 
-void add_open_recorder(const Recorder& recorder) {
+void tell_exposed(StreamCore& stream) noexcept {
+  for (const Open& open : open_recorders()) open.recorder->exposed(stream);
+}
+
+void add_open_recorder(Recorder& recorder) {
   open_recorders().push_back({&recorder, std::this_thread::get_id()});
 }
 

@@ -61,6 +61,8 @@ class Recorder {
   virtual void expect_outside_wait(const EventCore& event) = 0;
   /// Whether the stream has joined the capture, so that asking for it or waiting for it makes no sense.
   virtual bool is_member(const StreamCore& stream) const noexcept = 0;
+  /// Other code has got the native stream.
+  virtual void exposed(StreamCore& stream) noexcept = 0;
   /// True when the device has streams in this capture.
   virtual bool spans(Device device) const noexcept = 0;
 };
@@ -77,7 +79,9 @@ Recorder* thread_recorder() noexcept;
 Recorder* recorder_of(const StreamCore& stream) noexcept;
 
 /// The open captures of the process and the threads that began them. With the order lock held.
-void add_open_recorder(const Recorder& recorder);
+void add_open_recorder(Recorder& recorder);
+/// Tells them that other code has got the stream's native one. With the order lock held.
+void tell_exposed(StreamCore& stream) noexcept;
 void remove_open_recorder(const Recorder& recorder) noexcept;
 
 /// Whether this thread has an open capture with streams of the device: its thread-scoped one, or a stream-scoped one

@@ -199,7 +199,7 @@ cudaStream_t Stream::native(SourceLocation where) const {
   }
   const OrderLock lock(order_mutex());
   if (Recorder* recorder = recorder_of(stream)) return recorder->native(stream, where);
-  stream.is_exposed = true;
+  if (!stream.is_exposed.exchange(true)) runtime::tell_exposed(stream);
   return stream.native().native();
 }
 
