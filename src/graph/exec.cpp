@@ -7,6 +7,7 @@
 #include "runtime/debugging.hpp"
 #include "runtime/event_core.hpp"
 #include "runtime/findings.hpp"
+#include "runtime/foreign_call.hpp"
 #include "runtime/generator.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
@@ -70,7 +71,10 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
   {
     std::optional<runtime::Plan> live;  // its memory is given back without the lock
     OrderLock lock(order_mutex());
-    if (crosses_kinds_ && runtime::recorder_of(stream) == nullptr) runtime::settle(lock, stream, outside_accesses_);
+    if (runtime::recorder_of(stream) == nullptr) {
+      crosses_kinds_ ? runtime::settle(lock, stream, outside_accesses_)
+                     : runtime::wait_for_calls(lock, stream, outside_accesses_);
+    }
     is_recorded = record(stream, lock, live, where);
     if (!is_recorded) issue(stream, where);
   }
