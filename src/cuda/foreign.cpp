@@ -264,19 +264,34 @@ void ForeignGraph::launch(cudaStream_t stream, const runtime::Command& command) 
   check(status, "cudaGraphLaunch");
 }
 
+namespace {
+
+/// Ends a capture that was begun on the stream and left open, invalidated ones too; whether there was one.
+bool end_capture_left_on(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  REFRAIN_CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
+  if (status == cudaStreamCaptureStatusNone) return false;
+  cudaGraph_t graph = nullptr;
+  ignore(cudaStreamEndCapture(stream, &graph));
+  if (graph != nullptr) ignore(cudaGraphDestroy(graph));
+  ignore(cudaGetLastError());
+  return true;
+}
+
+}  // namespace
+
 void call_on_stream(runtime::StreamCore& stream, const runtime::Command& command, const runtime::ForeignCall& call) {
   const UnlockedCall unlocked;
   const NativeUse native(stream);
   const DeviceScope current(stream.device.index);
   const ErrorsLeft errors(command);
-  call(native);
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  REFRAIN_CUDA_CHECK(cudaStreamIsCapturing(native, &status));
-  if (status != cudaStreamCaptureStatusNone) {
-    cudaGraph_t graph = nullptr;
-    ignore(cudaStreamEndCapture(native, &graph));
-    if (graph != nullptr) ignore(cudaGraphDestroy(graph));
-    ignore(cudaGetLastError());
+  try {
+    call(native);
+  } catch (...) {
+    end_capture_left_on(native);
+    throw;
+  }
+  if (end_capture_left_on(native)) {
     throw Error(Errc::illegal_state, command.label, "the enqueued function",
                 "leaves its stream capturing; end the capture that it began", command.where);
   }

@@ -1,0 +1,477 @@
+// What functions may not do, and that nothing else suffers from it.
+
+#include "native_graph.hpp"
+#include "support.hpp"
+#include "support_concurrency.hpp"
+#include "support_runtime.hpp"
+#include "support_scopes.hpp"
+
+#include <refrain/cuda.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace rf = refrain;
+using rf::test::require_error;
+
+namespace {
+
+__global__ void add(float* x, float value) { x[threadIdx.x] += value; }
+
+constexpr int size = 4;
+constexpr int too_many_threads = 2048;
+
+struct Adds {
+  float value;
+  void operator()(cudaStream_t stream, float* x) const { add<<<1, size, 0, stream>>>(x, value); }
+};
+
+struct Own {};
+
+using Function = std::function<void(cudaStream_t stream, float* x)>;
+
+void enqueue(rf::Array& x, const Function& function) {
+  rf::current_stream().enqueue("mine", rf::readwrite(x), function);
+}
+
+/// A stream of the program's own that functions may fork to.
+struct Elsewhere {
+  runtime::Stream stream;
+  runtime::Event event;
+
+  void fork(cudaStream_t from) const {
+    CUDA_REQUIRE(cudaEventRecord(event, from));
+    CUDA_REQUIRE(cudaStreamWaitEvent(stream, event));
+  }
+};
+
+bool eager_work_is_right(rf::Array& x) {
+  x.assign(1);
+  enqueue(x, Adds{2});
+  x += 1;
+  return rf::test::holds(x, 4) && cudaGetLastError() == cudaSuccess;
+}
+
+/// A function that fails as `fails` says is left out, and the recording goes on: before, after, and in its replays.
+void require_intact(const std::function<void(const std::function<void()>& call)>& fails, const Function& function) {
+  for (const bool by_stream : {false, true}) {
+    BOOST_TEST_CONTEXT((by_stream ? "stream-scoped" : "thread-scoped")) {
+      const rf::Stream origin;
+      rf::Array x = rf::zeros({size});
+      origin.wait_stream(rf::current_stream());
+      const rf::Graph graph = rf::test::record({.by_stream = by_stream}, origin, [&] {
+        x += 1;
+        fails([&] { enqueue(x, function); });
+        BOOST_TEST(rf::is_capturing());
+        enqueue(x, Adds{2});
+        x *= 2;
+      });
+      BOOST_TEST((rf::test::labels(graph) == std::vector<std::string>{"add", "mine", "mul"}));
+      BOOST_TEST((rf::test::edges(graph) == rf::test::Edges{{0, 1}, {1, 2}}));
+      const rf::GraphExec exec = graph.instantiate();
+      exec.replay();
+      exec.replay();
+      BOOST_TEST(rf::test::holds(x, 18));  // 6, 18
+      BOOST_TEST(eager_work_is_right(x));
+    }
+  }
+}
+
+void require_refused(rf::Errc code, std::initializer_list<std::string_view> words, const Function& function) {
+  require_intact(
+      [&](const std::function<void()>& call) {
+        require_error(code, call, words);
+        require_error(code, call, {"[mine] the enqueued function", "enqueue_errors.cu:"});
+      },
+      function);
+}
+
+void require_forbidden(const std::function<void(cudaStream_t stream)>& call) {
+  require_refused(rf::Errc::capture_unsupported, {"did what no capture allows"}, [&](cudaStream_t stream, float* x) {
+    Adds{100}(stream, x);
+    call(stream);
+    Adds{100}(stream, x);
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_enqueue_errors)
+
+// In captures
+
+BOOST_AUTO_TEST_CASE(waiting_and_asking_are_refused) {
+  const Elsewhere other;
+  require_forbidden([](cudaStream_t stream) { static_cast<void>(cudaStreamSynchronize(stream)); });
+  require_forbidden([](cudaStream_t stream) { static_cast<void>(cudaStreamQuery(stream)); });
+  require_forbidden([](cudaStream_t) { static_cast<void>(cudaDeviceSynchronize()); });
+  require_forbidden([&](cudaStream_t) { static_cast<void>(cudaStreamSynchronize(other.stream)); });
+  require_forbidden([&](cudaStream_t stream) {
+    CUDA_REQUIRE(cudaEventRecord(other.event, stream));
+    static_cast<void>(cudaEventSynchronize(other.event));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_not_taken_in_stream_order_is_refused) {
+  void* memory = nullptr;
+  require_forbidden([&](cudaStream_t) { static_cast<void>(cudaMalloc(&memory, 16)); });
+  require_forbidden([&](cudaStream_t) { static_cast<void>(cudaMallocHost(&memory, 16)); });
+  CUDA_REQUIRE(cudaMalloc(&memory, 16));
+  require_forbidden([&](cudaStream_t) { static_cast<void>(cudaFree(memory)); });
+  CUDA_REQUIRE(cudaFree(memory));
+}
+
+BOOST_AUTO_TEST_CASE(the_legacy_stream_is_refused) {
+  const runtime::DeviceInt number;
+  const int written = 5;
+  require_forbidden([](cudaStream_t) { static_cast<void>(runtime::try_launch(nullptr)); });
+  require_forbidden(
+      [&](cudaStream_t) { static_cast<void>(cudaMemcpy(number, &written, sizeof(int), cudaMemcpyHostToDevice)); });
+  require_forbidden([&](cudaStream_t) { static_cast<void>(cudaMemset(number, 0, sizeof(int))); });
+}
+
+BOOST_AUTO_TEST_CASE(what_fails_in_the_function_may_be_looked_at_and_is_refused_all_the_same) {
+  require_forbidden([](cudaStream_t stream) {
+    BOOST_TEST(cudaStreamSynchronize(stream) == cudaErrorStreamCaptureUnsupported);
+    BOOST_TEST(cudaGetLastError() == cudaErrorStreamCaptureUnsupported);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_fork_that_is_not_joined_is_refused) {
+  const Elsewhere other;
+  require_refused(rf::Errc::capture_unjoined, {"unjoined"}, [&](cudaStream_t stream, float* x) {
+    other.fork(stream);
+    Adds{100}(other.stream, x);
+  });
+  BOOST_TEST(runtime::status(other.stream) == cudaStreamCaptureStatusNone);
+}
+
+BOOST_AUTO_TEST_CASE(ending_the_capture_is_refused) {
+  require_refused(rf::Errc::illegal_state, {"ended the capture"}, [](cudaStream_t stream, float* x) {
+    Adds{100}(stream, x);
+    BOOST_TEST(runtime::node_count(runtime::end(stream)) == 1);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_taken_and_not_freed_is_refused) {
+  require_refused(rf::Errc::capture_unsupported, {"does not free"}, [](cudaStream_t stream, float*) {
+    void* memory = nullptr;
+    CUDA_REQUIRE(cudaMallocAsync(&memory, 16, stream));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_launch_that_nobody_looked_at_is_found) {
+  require_refused(rf::Errc::backend, {"cudaErrorInvalidConfiguration"},
+                  [](cudaStream_t stream, float* x) { add<<<1, too_many_threads, 0, stream>>>(x, 100.0F); });
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_launch_that_was_looked_at_is_the_functions_own) {
+  rf::Array x = rf::zeros({size});
+  const auto body = [&] {
+    enqueue(x, [](cudaStream_t stream, float* to) {
+      add<<<1, too_many_threads, 0, stream>>>(to, 100.0F);
+      BOOST_TEST(cudaGetLastError() == cudaErrorInvalidConfiguration);
+      Adds{1}(stream, to);
+    });
+  };
+  body();
+  rf::capture(body).instantiate().replay();
+  BOOST_TEST(rf::test::holds(x, 2));
+}
+
+BOOST_AUTO_TEST_CASE(an_error_from_before_is_not_laid_at_the_functions_door) {
+  rf::Array x = rf::zeros({size});
+  const auto fail = [] {
+    add<<<1, too_many_threads>>>(nullptr, 0.0F);
+    BOOST_REQUIRE_EQUAL(cudaPeekAtLastError(), cudaErrorInvalidConfiguration);
+  };
+  fail();
+  enqueue(x, Adds{1});
+  const rf::Graph graph = rf::capture([&] {
+    fail();
+    enqueue(x, Adds{1});
+  });
+  static_cast<void>(cudaGetLastError());
+  graph.instantiate().replay();
+  BOOST_TEST(rf::test::holds(x, 2));
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_is_handed_on_as_it_is) {
+  const Elsewhere other;
+  const auto is_own = [](const std::function<void()>& call) { BOOST_CHECK_THROW(call(), Own); };
+  require_intact(is_own, [](cudaStream_t stream, float* x) {
+    Adds{100}(stream, x);
+    throw Own{};
+  });
+  require_intact(is_own, [&](cudaStream_t stream, float* x) {
+    other.fork(stream);
+    Adds{100}(other.stream, x);
+    throw Own{};
+  });
+  require_intact(is_own, [](cudaStream_t stream, float*) {
+    if (cudaStreamSynchronize(stream) != cudaSuccess) throw Own{};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_only_a_refused_function_used_does_not_join) {
+  const rf::Stream side;
+  rf::Array x = rf::zeros({size});
+  const rf::Graph graph = rf::capture([&] {
+    x += 1;
+    BOOST_CHECK_THROW(side.enqueue("mine", rf::read(x), [](cudaStream_t, const float*) { throw Own{}; }), Own);
+    BOOST_CHECK_THROW(side.enqueue("silent", [](cudaStream_t) { throw Own{}; }), Own);
+  });
+  BOOST_TEST(graph.node_count() == 1);
+  BOOST_TEST(rf::test::of_kind(graph.diagnostics(), rf::DiagnosticKind::forked).empty());
+}
+
+// Eagerly
+
+BOOST_AUTO_TEST_CASE(what_only_captures_forbid_is_fine_eagerly) {
+  rf::Array x = rf::zeros({size});
+  float first = 0;
+  enqueue(x, [&](cudaStream_t stream, float* to) {
+    Adds{3}(stream, to);
+    void* memory = nullptr;
+    CUDA_REQUIRE(cudaMalloc(&memory, 16));
+    CUDA_REQUIRE(cudaStreamSynchronize(stream));
+    CUDA_REQUIRE(cudaMemcpy(&first, to, sizeof(float), cudaMemcpyDeviceToHost));
+    CUDA_REQUIRE(cudaFree(memory));
+  });
+  BOOST_TEST(first == 3);
+  BOOST_TEST(eager_work_is_right(x));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_is_left_capturing_is_found_and_usable) {
+  const Elsewhere other;
+  rf::Array x = rf::zeros({size});
+  const rf::Stream stream = rf::current_stream();
+  const std::pair<rf::Errc, Function> functions[] = {
+      {rf::Errc::illegal_state, [](cudaStream_t native, float*) { runtime::begin(native); }},
+      {rf::Errc::illegal_state,
+       [&](cudaStream_t native, float* to) {
+         runtime::begin(native);
+         other.fork(native);
+         Adds{100}(other.stream, to);
+       }},
+      {rf::Errc::illegal_state,
+       [](cudaStream_t native, float*) {
+         runtime::begin(native);
+         static_cast<void>(cudaStreamSynchronize(native));
+       }},
+  };
+  for (const auto& [code, function] : functions) {
+    require_error(code, [&, &function = function] { enqueue(x, function); },
+                  {"[mine] the enqueued function", "leaves its stream capturing", "enqueue_errors.cu:"});
+    BOOST_TEST(runtime::status(stream.native()) == cudaStreamCaptureStatusNone);
+    BOOST_TEST(eager_work_is_right(x));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_is_left_capturing_by_an_exception_is_usable) {
+  rf::Array x = rf::zeros({size});
+  const rf::Stream stream = rf::current_stream();
+  const auto call = [&] {
+    enqueue(x, [](cudaStream_t native, float* to) {
+      runtime::begin(native);
+      Adds{100}(native, to);
+      throw Own{};
+    });
+  };
+  BOOST_CHECK_THROW(call(), Own);
+  BOOST_TEST(runtime::status(stream.native()) == cudaStreamCaptureStatusNone);
+  BOOST_TEST(eager_work_is_right(x));
+}
+
+BOOST_AUTO_TEST_CASE(a_function_may_capture_on_the_stream_that_it_is_given) {
+  rf::Array x = rf::zeros({size});
+  enqueue(x, [](cudaStream_t stream, float* to) {
+    runtime::begin(stream);
+    Adds{3}(stream, to);
+    const runtime::Exec exec = runtime::instantiate(runtime::end(stream));
+    CUDA_REQUIRE(cudaGraphLaunch(exec, stream));
+  });
+  BOOST_TEST(rf::test::holds(x, 3));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_eager_launch_that_nobody_looked_at_is_found) {
+  rf::Array x = rf::zeros({size});
+  const auto call = [&] {
+    enqueue(x, [](cudaStream_t stream, float* to) { add<<<1, too_many_threads, 0, stream>>>(to, 100.0F); });
+  };
+  require_error(rf::Errc::backend, call,
+                {"[mine] the enqueued function", "cudaErrorInvalidConfiguration", "enqueue_errors.cu:"});
+  BOOST_TEST(eager_work_is_right(x));
+}
+
+BOOST_AUTO_TEST_CASE(work_from_before_an_exception_is_in_order) {
+  const rf::test::HazardsScope hazards(rf::Hazards::add);
+  const rf::Stream side;
+  rf::Array x = rf::test::slowly(1, 20);
+  const rf::StreamGuard on(side);
+  BOOST_CHECK_THROW(enqueue(x,
+                            [](cudaStream_t stream, float* to) {
+                              Adds{2}(stream, to);
+                              throw Own{};
+                            }),
+                    Own);
+  const rf::Stream third;
+  third.enqueue("later", rf::readwrite(x), Adds{4});
+  BOOST_TEST(rf::test::of_kind(rf::diagnostics(), rf::DiagnosticKind::edge_added).size() == 2U);
+  BOOST_TEST(x.slice(0, 1).item<float>() == 7);
+}
+
+// While live
+
+BOOST_AUTO_TEST_CASE(a_live_capture_that_a_function_breaks_is_gone_and_its_streams_are_usable) {
+  const Function functions[] = {
+      [](cudaStream_t stream, float*) { static_cast<void>(cudaStreamSynchronize(stream)); },
+      [](cudaStream_t, float*) { static_cast<void>(cudaDeviceSynchronize()); },
+      [](cudaStream_t stream, float*) { runtime::end(stream); },
+  };
+  for (const rf::test::Scope scope : {rf::test::Scope{false, true}, rf::test::Scope{true, true}}) {
+    for (const Function& function : functions) {
+      BOOST_TEST_CONTEXT(scope) {
+        const rf::Stream origin;
+        rf::Array x = rf::zeros({size});
+        origin.wait_stream(rf::current_stream());
+        const auto body = [&] {
+          x += 1;
+          enqueue(x, function);
+        };
+        require_error(rf::Errc::capture_invalidated, [&] { rf::test::record(scope, origin, body); },
+                      {"[mine]", "live", "enqueue_errors.cu:"});
+        BOOST_TEST(!rf::is_capturing());
+        BOOST_TEST(!origin.is_capturing());
+        const rf::StreamGuard on(origin);
+        BOOST_TEST(eager_work_is_right(x));
+        x.assign(0);
+        rf::test::record(scope, origin, [&] { enqueue(x, Adds{1}); }).instantiate().replay();
+        BOOST_TEST(rf::test::holds(x, 1));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_in_a_live_capture_is_handed_on_as_it_is) {
+  for (const rf::test::Scope scope : {rf::test::Scope{false, true}, rf::test::Scope{true, true}}) {
+    BOOST_TEST_CONTEXT(scope) {
+      const rf::Stream origin;
+      rf::Array x = rf::zeros({size});
+      origin.wait_stream(rf::current_stream());
+      const auto body = [&] {
+        enqueue(x, [](cudaStream_t stream, float* to) {
+          Adds{100}(stream, to);
+          throw Own{};
+        });
+      };
+      BOOST_CHECK_THROW(rf::test::record(scope, origin, body), Own);
+      BOOST_TEST(!origin.is_capturing());
+      const rf::StreamGuard on(origin);
+      BOOST_TEST(eager_work_is_right(x));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_fork_that_is_not_joined_is_found_at_the_end_of_a_live_capture) {
+  const Elsewhere other;
+  rf::Array x = rf::zeros({size});
+  const auto body = [&] {
+    enqueue(x, [&](cudaStream_t stream, float* to) {
+      other.fork(stream);
+      Adds{100}(other.stream, to);
+    });
+  };
+  require_error(rf::Errc::capture_unjoined, [&] { rf::capture(body, {.live = true}); });
+  BOOST_TEST(runtime::status(other.stream) == cudaStreamCaptureStatusNone);
+  BOOST_TEST(eager_work_is_right(x));
+}
+
+// Refrain in functions
+
+BOOST_AUTO_TEST_CASE(calls_that_reach_a_device_are_refused_in_a_function) {
+  const rf::Stream other;
+  const rf::Array array = rf::zeros({size});
+  const rf::GraphExec exec = rf::capture([&] { rf::bench::empty(rf::current_stream()); }).instantiate();
+  const rf::Graph graph = rf::capture([] {});
+  rf::Event event;
+  const auto body = [&] {
+    std::vector<std::string> codes;
+    const auto code_of = [&](const std::function<void()>& call) {
+      codes.emplace_back("nothing thrown");
+      try {
+        call();
+      } catch (const rf::Error& error) {
+        codes.back() = rf::to_string(error.code());
+      }
+    };
+    rf::Array x = array;
+    enqueue(x, [&](cudaStream_t stream, float* to) {
+      const rf::Stream here = rf::current_stream();
+      for (const rf::Stream& each : {here, other}) {
+        code_of([&] { rf::bench::empty(each); });
+        code_of([&] { each.synchronize(); });
+        code_of([&] { each.query(); });
+        code_of([&] { each.launch_host_func([] {}); });
+        code_of([&] { each.enqueue("inner", [](cudaStream_t) {}); });
+        code_of([&] { each.launch({}, add, array, 1.0F); });
+        code_of([&] { event.record(each); });
+        code_of([&] { each.wait_event(event); });
+        code_of([&] { exec.replay(each); });
+      }
+      code_of([&] { array + 1; });
+      code_of([&] { rf::zeros({size}); });
+      code_of([&] { array.to_vector<float>(); });
+      code_of([] { rf::Stream(); });
+      code_of([] { rf::synchronize(); });
+      code_of([] { rf::capture([] {}); });
+      code_of([&] { graph.instantiate(); });
+      code_of([&] { rf::memory_stats(array.device()); });
+      code_of([&] { rf::trim(array.device()); });
+      code_of([&] { rf::to_device(array, {rf::DeviceKind::host, 0}); });
+      Adds{1}(stream, to);
+    });
+    BOOST_TEST(codes.size() == 28U);
+    for (std::size_t i = 0; i < codes.size(); ++i) BOOST_TEST(codes[i] == "not_permitted", i << ": " << codes[i]);
+  };
+  body();
+  rf::capture(body).instantiate().replay();
+  rf::capture(body, {.live = true}).instantiate().replay();
+  BOOST_TEST(rf::test::holds(array, 3));
+}
+
+BOOST_AUTO_TEST_CASE(arrays_streams_events_and_graphs_may_be_dropped_in_a_function) {
+  const rf::Device device = rf::current_device();
+  for (const std::optional<bool> live : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
+    rf::Array x = rf::zeros({size});
+    rf::synchronize();
+    const std::int64_t before = rf::memory_stats(device).live;
+    {
+      rf::Array dropped = rf::ones({1000});
+      auto stream = std::make_unique<rf::Stream>();
+      auto event = std::make_unique<rf::Event>();
+      auto exec = std::make_unique<rf::GraphExec>(rf::capture([&] { rf::Array y = dropped + 1; }).instantiate());
+      exec->replay(*stream);
+      event->record(*stream);
+      const auto body = [&] {
+        enqueue(x, [&](cudaStream_t native, float* to) {
+          exec.reset();
+          event.reset();
+          stream.reset();
+          dropped = {};
+          Adds{1}(native, to);
+        });
+      };
+      if (!live) {
+        body();
+      } else {
+        rf::capture(body, {.live = *live}).instantiate().replay();
+      }
+      BOOST_TEST(!dropped.defined());
+    }
+    BOOST_TEST(rf::test::holds(x, 1));
+    BOOST_TEST(rf::test::eventually([&] { return rf::memory_stats(device).live == before; }));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
