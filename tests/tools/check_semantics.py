@@ -12,7 +12,7 @@ from pathlib import Path
 from cases import TESTS, Case, all_cases, shared_names
 
 PAGE = TESTS.parent / "docs" / "semantics.md"
-SOME_BUILDS = ("cuda_", "host_", "internal_")  # beginnings of the suites that not every build has
+SOME_BUILDS = ("cuda_", "host_", "internal_", "library_")  # beginnings of the suites that not every build has
 
 
 @dataclass(frozen=True)
