@@ -148,7 +148,7 @@ class CallCapture {
     }
     refuse(Errc::capture_unsupported,
            "did what no capture allows: it synchronised or asked a stream, allocated or freed otherwise than in stream "
-           "order, or used the legacy stream; make handles, plans and workspaces before the capture, and put all work "
+           "order, used the legacy stream, or a call of it failed; make handles, plans and workspaces before the capture, and put all work "
            "on the stream that it is given");
     return owned;
   }
@@ -166,10 +166,12 @@ class ErrorsLeft {
  public:
   explicit ErrorsLeft(const runtime::Command& command) : command_(command), before_(cudaPeekAtLastError()) {}
 
+  /// Errors of captures are told by the end of the capture.
   /// @throws Error naming the command
   void require_none() const {
     const cudaError_t after = cudaPeekAtLastError();
-    if (after == cudaSuccess || before_ != cudaSuccess || after == cudaErrorNotReady) return;
+    const bool is_of_capture = after >= cudaErrorStreamCaptureUnsupported && after <= cudaErrorStreamCaptureWrongThread;
+    if (after == cudaSuccess || before_ != cudaSuccess || after == cudaErrorNotReady || is_of_capture) return;
     try {
       check(after, "the enqueued function");
     } catch (const Error& error) {
@@ -306,8 +308,8 @@ std::shared_ptr<runtime::ForeignWork> capture_call(runtime::StreamCore& stream, 
   CallCapture capture(stream.device.index, stream.priority);
   const ErrorsLeft errors(command);
   call(capture.stream());
-  OwnedGraph graph = capture.end(command);
   errors.require_none();
+  OwnedGraph graph = capture.end(command);
   auto work = std::make_shared<ForeignGraph>(std::move(graph));
   if (work->keeps_memory()) {
     throw Error(Errc::capture_unsupported, command.label, "the enqueued function",
