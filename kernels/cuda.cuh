@@ -9,13 +9,18 @@
 
 namespace refrain::kernels {
 
-/// Where a kernel goes: onto a stream or, with `graph`, into a graph as a node.
+/// Where a kernel goes: onto a stream; with `graph`, into a graph as a node; with `exec`, in the place of what that
+/// executable's node has.
 struct Target {
   Target(cudaStream_t stream) : stream(stream) {}
   Target(cudaGraph_t graph, const cudaGraphNode_t* before, size_t before_count, cudaGraphNode_t* node)
       : graph(graph), before(before), before_count(before_count), node(node) {}
 
+  Target(cudaGraphExec_t exec, cudaGraphNode_t in) : exec(exec), in(in) {}
+
   cudaStream_t stream = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  cudaGraphNode_t in = nullptr;
   cudaGraph_t graph = nullptr;
   const cudaGraphNode_t* before = nullptr;  ///< what the node comes after
   size_t before_count = 0;

@@ -3,6 +3,7 @@
 #include <refrain/device.hpp>
 #include <refrain/dtype.hpp>
 #include <refrain/error.hpp>
+#include <refrain/param.hpp>
 #include <refrain/shape.hpp>
 #include <refrain/source_location.hpp>
 #include <refrain/stream.hpp>
@@ -137,13 +138,21 @@ class Operand {
     requires std::is_arithmetic_v<T> Operand(T value, SourceLocation where = SourceLocation::current())  // NOLINT
         : scalar_(value, where), where_(where) {}
 
+    /// The parameter's present value, which executables may be given anew (`GraphExec::set`).
+    template <class T>
+      requires std::is_arithmetic_v<T> Operand(const Param<T>& parameter,  // NOLINT
+                                               SourceLocation where = SourceLocation::current())
+          : scalar_(parameter.value(), where), parameter_(parameter.state().get()), where_(where) {}
+
     const Array* array() const noexcept { return array_; }
     const Scalar& scalar() const noexcept { return scalar_; }
+    const detail::ParameterState* parameter() const noexcept { return parameter_; }
     SourceLocation where() const noexcept { return where_; }
 
    private:
     const Array* array_ = nullptr;
     Scalar scalar_;
+    const detail::ParameterState* parameter_ = nullptr;
     SourceLocation where_;
 };
 

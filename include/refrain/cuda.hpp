@@ -125,20 +125,24 @@ class TypedKernelCall final : public KernelCall {
     visit_value(parameter, [&](auto& own) { own = *static_cast<const std::decay_t<decltype(own)>*>(value); });
   }
 
-  int replace_pointer(const void* address, void* by) override {
-    int count = 0;
+  bool has_pointer(const void* address) const noexcept override {
+    for (const void* pointer : bare_) {
+      if (pointer != nullptr && pointer == address) return true;
+    }
+    return false;
+  }
+
+  void replace_pointer(const KernelCall& original, const void* address, void* by) override {
+    const auto& bare = static_cast<const TypedKernelCall&>(original).bare_;
     std::size_t at = 0;
     const auto replace = [&](auto& own) {
       using Value = std::decay_t<decltype(own)>;
-      const bool is_bare = bare_[at++];
+      const void* const pointer = bare[at++];
       if constexpr (std::is_pointer_v<Value> && !std::is_function_v<std::remove_pointer_t<Value>>) {
-        if (!is_bare || static_cast<const void*>(own) != address) return;
-        own = static_cast<Value>(by);
-        ++count;
+        if (pointer != nullptr && pointer == address) own = static_cast<Value>(by);
       }
     };
     std::apply([&](auto&... own) { (replace(own), ...); }, values_);
-    return count;
   }
 
  private:
@@ -163,8 +167,8 @@ class TypedKernelCall final : public KernelCall {
       arguments_[argument_count_++] = {access_of<Pointee>(arg), known_dtype<std::remove_cv_t<Pointee>>(), parameter};
     } else if constexpr (is_parameter<Arg>) {
       parameters_[parameter_count_++] = {arg.state().get(), parameter};
-    } else {
-      bare_[static_cast<std::size_t>(parameter)] = is_bare_pointer<To, Arg>;
+    } else if constexpr (is_bare_pointer<To, Arg>) {
+      bare_[static_cast<std::size_t>(parameter)] = static_cast<To>(arg);
     }
   }
 
@@ -247,7 +251,7 @@ class TypedKernelCall final : public KernelCall {
   std::size_t argument_count_ = 0;
   std::array<ParameterUse, most> parameters_{};
   std::size_t parameter_count_ = 0;
-  std::array<bool, most> bare_{};  ///< by parameter: a pointer that nothing is said about
+  std::array<const void*, most> bare_{};  ///< by parameter: a pointer that nothing is said about, as it was given
 };
 
 /// Whether the arguments say what the kernel touches: those of the parameters, then accesses.

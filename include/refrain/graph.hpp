@@ -3,14 +3,19 @@
 #include <refrain/array.hpp>
 #include <refrain/diagnostics.hpp>
 #include <refrain/native.hpp>
+#include <refrain/param.hpp>
 #include <refrain/source_location.hpp>
 #include <refrain/stream.hpp>
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace refrain {
+
+struct LaunchConfig;
 
 namespace graph {
 class Program;
@@ -76,6 +81,12 @@ class Graph {
   std::shared_ptr<graph::Program> program_;
 };
 
+/// What `GraphExec::update` did.
+struct GraphUpdate {
+  bool in_place = true;
+  std::string difference;  ///< not in place: the first command that differs, and how
+};
+
 /// A graph made ready to run. Executables of one graph are ordered one after another. A handle; may be used from any
 /// thread, and may be destroyed while a replay is in flight.
 class GraphExec {
@@ -89,6 +100,56 @@ class GraphExec {
   /// @throws Error(Errc::illegal_state) on an empty handle
   void replay(SourceLocation where = SourceLocation::current()) const;
   void replay(const Stream& stream, SourceLocation where = SourceLocation::current()) const;
+
+  /// Gives the parameter another value in this executable: in the replays from now on, those under way keep theirs.
+  /// Touches only the nodes that use it.
+  /// @throws Error(Errc::invalid_value) listing the parameters when it uses none such, or when an op's dtype cannot
+  ///         hold the value; not_supported for a live capture, whose nodes are CUDA's alone
+  template <class T>
+  void set(const Param<T>& parameter, std::type_identity_t<T> value,
+           SourceLocation where = SourceLocation::current()) const {
+    if constexpr (std::is_arithmetic_v<T>) {
+      const Scalar scalar(value, where);
+      set_parameter(*parameter.state(), &value, &scalar, where);
+    } else {
+      set_parameter(*parameter.state(), &value, nullptr, where);
+    }
+  }
+  /// Gives the launches of that label another geometry; cluster, cooperation and priority stay.
+  /// @throws Error(Errc::invalid_value) listing the labels of launches, or naming what no kernel can have;
+  ///         not_supported when cluster, cooperation or priority would change
+  void set(std::string_view label, const LaunchConfig& config) const;
+
+  /// Leaves the commands of that label out of the replays from now on, or takes them in again. Order passes through a
+  /// command that is left out; what it would write keeps its values; a draw takes its numbers all the same.
+  /// @throws Error(Errc::invalid_value) listing the labels; not_supported for host functions, event nodes and foreign
+  ///         work that CUDA takes as a whole
+  void enable(std::string_view label, bool is_enabled, SourceLocation where = SourceLocation::current()) const;
+
+  /// Puts another array in the place of one that the graph was recorded with: an input, an output or an in-place target.
+  /// Again by the recorded one's name to change it once more, or back. Replays under way keep theirs.
+  /// @throws Error(Errc::invalid_value) when the graph does not use the array, or shape or dtype differ; wrong_device;
+  ///         not_supported naming the command of foreign work that has its address; the next replay throws
+  ///         illegal_state when two arrays of the graph now share elements that it writes
+  void bind(const Array& recorded, const Array& array, SourceLocation where = SourceLocation::current()) const;
+  /// The same for memory of the program's own: an address given to `read`, `write`, `readwrite`, `from_blob`, or a bare
+  /// pointer among the arguments of a launch.
+  void bind(const void* recorded, void* address, SourceLocation where = SourceLocation::current()) const;
+
+  /// What this executable writes where the graph has that array: itself, what is bound in its place, or a clone's own.
+  Array output(const Array& recorded, SourceLocation where = SourceLocation::current()) const;
+
+  /// Becomes an executable of another graph: in place where commands, edges, clusters and cooperation agree in order,
+  /// else made anew. Later replays run the new graph and write its outputs; those under way end as they began. Values
+  /// set, bindings and commands left out go back to what the graph has.
+  /// @throws as Graph::instantiate, leaving this one as it is; not_supported for a live capture
+  GraphUpdate update(const Graph& graph, SourceLocation where = SourceLocation::current()) const;
+
+  /// Another executable with temporaries and outputs of its own (`output`), which may run at the same time where nothing
+  /// written is shared. What foreign work writes stays the graph's own: then the two are ordered. Values set, bindings
+  /// and commands left out are those of this one.
+  /// @throws as Graph::instantiate; not_supported for a live capture
+  GraphExec clone(SourceLocation where = SourceLocation::current()) const;
 
   /// Nodes and edges of the executable as planned.
   int node_count(SourceLocation where = SourceLocation::current()) const;
@@ -107,6 +168,8 @@ class GraphExec {
 
  private:
   friend class Graph;
+  void set_parameter(const detail::ParameterState& parameter, const void* value, const Scalar* scalar,
+                     SourceLocation where) const;
   explicit GraphExec(std::shared_ptr<graph::Exec> exec) : exec_(std::move(exec)) {}
 
   std::shared_ptr<graph::Exec> exec_;

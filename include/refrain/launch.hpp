@@ -57,8 +57,10 @@ class KernelCall {
   virtual void set_config(const LaunchConfig& config) = 0;
   /// The value of a parameter that is given by a Param, of that type.
   virtual void set_value(int parameter, const void* value) = 0;
-  /// Puts another address where a bare pointer has this one; how often.
-  virtual int replace_pointer(const void* address, void* by) = 0;
+  /// Whether a bare pointer among the arguments has this address.
+  virtual bool has_pointer(const void* address) const noexcept = 0;
+  /// Puts another address where the call that this one is a copy of has a bare pointer with this one.
+  virtual void replace_pointer(const KernelCall& original, const void* address, void* by) = 0;
 };
 
 /// Memory among the arguments.

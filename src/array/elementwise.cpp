@@ -3,6 +3,7 @@
 #include "array/make.hpp"
 #include "kernels/elementwise.hpp"
 #include "runtime/array_access.hpp"
+#include "runtime/scalar.hpp"
 #include "runtime/submit.hpp"
 
 #include <algorithm>
@@ -19,26 +20,6 @@ using kernels::ElementwiseOp;
 using runtime::AccessMode;
 
 kernels::Type kernel_type(DType dtype) noexcept { return static_cast<kernels::Type>(dtype); }
-
-/// The scalar as a parameter of a kernel that computes in `dtype`.
-kernels::Value scalar_value(const Scalar& scalar, DType dtype, const char* label, SourceLocation where) {
-  kernels::Value value{};
-  const bool from_float = is_floating(scalar.dtype);
-  switch (dtype) {
-    case DType::bool_: value.i = from_float ? scalar.f != 0 : scalar.i != 0; break;
-    case DType::int32:
-      if (!from_float && !std::in_range<std::int32_t>(scalar.i)) {
-        throw Error(Errc::invalid_value, label, "the scalar " + std::to_string(scalar.i),
-                    "does not fit the op's dtype, int32; use an int64 array", where);
-      }
-      value.i = from_float ? kernels::convert<kernels::i32>(scalar.f) : static_cast<kernels::i32>(scalar.i);
-      break;
-    case DType::int64: value.i = from_float ? kernels::convert<kernels::i64>(scalar.f) : scalar.i; break;
-    case DType::float32: value.f = from_float ? static_cast<float>(scalar.f) : static_cast<float>(scalar.i); break;
-    case DType::float64: value.f = from_float ? scalar.f : static_cast<double>(scalar.i); break;
-  }
-  return value;
-}
 
 /// Scalars are weak: one of a kind no higher than the array's takes the array's dtype.
 DType promote(DType array, const Scalar& scalar) noexcept {
@@ -109,6 +90,8 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
   const Shape& shape = ArrayAccess::shape(out);
   if (shape.size() == 0) return;
   std::array<runtime::Access, 3> accesses;
+  std::array<detail::ParameterUse, 2> parameters;
+  std::size_t parameter_count = 0;
   runtime::Command command{
       stream.device, runtime::Payload(std::in_place_type<runtime::ElementwiseCommand>), {}, label, where};
   auto& elementwise = *std::get_if<runtime::ElementwiseCommand>(&command.payload);
@@ -130,7 +113,10 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
       elementwise.in_access[input] = static_cast<int>(count);
       accesses[count++] = whole(*array, AccessMode::read);
     } else {
-      args.inputs[input].scalar = scalar_value(operand->scalar(), in, label, operand->where());
+      if (operand->parameter() != nullptr) {
+        parameters[parameter_count++] = {operand->parameter(), static_cast<int>(input)};
+      }
+      args.inputs[input].scalar = runtime::scalar_value(operand->scalar(), in, label, operand->where());
     }
     ++input;
   }
@@ -140,6 +126,7 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
     merge_axes(args);
   }
   command.accesses = std::span(accesses.data(), count);
+  command.parameters = std::span(parameters.data(), parameter_count);
   runtime::submit(stream, command);
 }
 

@@ -142,7 +142,7 @@ std::shared_ptr<runtime::Executable> CudaCapture::end(std::span<const std::uint6
   OwnedGraph owned(graph);
   leave();
   finish_counters(resources_, draw_increments);
-  return std::make_shared<CudaExecutable>(std::move(owned), device_.index, std::move(resources_), CommandNodes());
+  return std::make_shared<CudaExecutable>(BuiltGraph(std::move(owned), std::move(resources_)), device_.index);
 }
 
 }  // namespace refrain::cuda

@@ -28,6 +28,8 @@ class Counters {
 
   /// Makes the copy stand at `at` before the next launch on `stream`, if it does not already.
   void prepare(runtime::GeneratorPosition at, runtime::StreamCore& stream);
+  /// The copy may stand anywhere: the next run sets it.
+  void forget() noexcept { known_ = false; }
   void launched() noexcept { expected_.offset += increment_; }
   bool empty() const noexcept { return chunks_.empty(); }
   int device() const noexcept { return device_; }

@@ -1,5 +1,7 @@
 #include "cuda/executable.hpp"
 
+#include "cuda/lower.hpp"
+#include "cuda/run.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/upload.hpp"
 #include "runtime/host_function.hpp"
@@ -50,13 +52,18 @@ OwnedGraph::~OwnedGraph() {
   if (graph_ != nullptr && !ends_elsewhere()) ignore(cudaGraphDestroy(graph_));
 }
 
-CudaExecutable::CudaExecutable(OwnedGraph graph, int device, GraphResources resources, CommandNodes nodes)
-    : graph_(std::move(graph)), resources_(std::move(resources)), nodes_(std::move(nodes)) {
+BuiltGraph::BuiltGraph() = default;
+BuiltGraph::BuiltGraph(OwnedGraph of, GraphResources with) : graph(std::move(of)), resources(std::move(with)) {}
+BuiltGraph::BuiltGraph(BuiltGraph&&) noexcept = default;
+BuiltGraph::~BuiltGraph() = default;
+
+CudaExecutable::CudaExecutable(BuiltGraph built, int device) : built_(std::move(built)) {
   const DeviceScope current(device);
   const CallScope call;
+  const cudaGraph_t graph = built_.graph.get();
   try {
-    for (const auto& held : resources_.held) retain(graph_.get(), held);
-    REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_.get(), cudaGraphInstantiateFlagUseNodePriority));
+    for (const auto& held : built_.resources.held) retain(graph, held);
+    REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph, cudaGraphInstantiateFlagUseNodePriority));
     cudaStream_t stream = nullptr;
     REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     const cudaError_t status = cudaGraphUpload(exec_, stream);
@@ -76,14 +83,68 @@ CudaExecutable::~CudaExecutable() {
 
 void CudaExecutable::launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) {
   const NativeUse native(stream);
-  for (const auto& counters : resources_.counters) {
+  for (const auto& counters : built_.resources.counters) {
     if (counters != nullptr) counters->prepare(draws[static_cast<std::size_t>(counters->device())], stream);
   }
   REFRAIN_CUDA_CHECK(cudaGraphLaunch(exec_, native));
-  for (const auto& counters : resources_.counters) {
+  for (const auto& counters : built_.resources.counters) {
     if (counters != nullptr) counters->launched();
   }
   ++stream.position;
+}
+
+void CudaExecutable::change(std::size_t command, const runtime::PlannedCommand& planned) {
+  const auto nodes = built_.nodes.of(command);
+  if (nodes.empty()) return;
+  built_.commands[command].change(*planned.command, planned.addresses.data(), exec_, nodes.front());
+}
+
+void CudaExecutable::enable(std::size_t command, bool is_enabled) {
+  for (const cudaGraphNode_t node : built_.nodes.of(command)) {
+    REFRAIN_CUDA_CHECK(cudaGraphNodeSetEnabled(exec_, node, is_enabled ? 1 : 0));
+  }
+  if (!built_.commands[command].is_draw()) return;
+  // A draw that does not run leaves its own copy of the generator behind.
+  for (const auto& counters : built_.resources.counters) {
+    if (counters != nullptr) counters->forget();
+  }
+}
+
+struct CudaExecutable::Prepared final : runtime::PreparedUpdate {
+  Prepared(BuiltGraph of, std::vector<const char*> with) : built(std::move(of)), labels(std::move(with)) {}
+  BuiltGraph built;
+  std::vector<const char*> labels;  ///< by command
+};
+
+std::shared_ptr<runtime::PreparedUpdate> CudaExecutable::prepare_update(const runtime::Plan& plan) const {
+  std::vector<const char*> labels;
+  for (const runtime::PlannedCommand& planned : plan.commands) labels.push_back(planned.command->label);
+  auto prepared = std::make_shared<Prepared>(build_graph(plan), std::move(labels));
+  const CallScope call;
+  for (const auto& held : prepared->built.resources.held) retain(prepared->built.graph.get(), held);
+  return prepared;
+}
+
+std::string CudaExecutable::update(const std::shared_ptr<runtime::PreparedUpdate>& prepared) {
+  auto& [fresh, labels] = static_cast<Prepared&>(*prepared);
+  const CallScope call;
+  cudaGraphExecUpdateResultInfo info{};
+  const cudaError_t status = cudaGraphExecUpdate(exec_, fresh.graph.get(), &info);
+  if (status == cudaErrorGraphExecUpdateFailure) {
+    ignore(cudaGetLastError());
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      for (const cudaGraphNode_t node : fresh.nodes.of(i)) {
+        if (node == info.errorNode) return std::string("'") + labels[i] + "' is another node for CUDA";
+      }
+    }
+    return "CUDA cannot update the one into the other";
+  }
+  check(status, "cudaGraphExecUpdate");
+  std::swap(built_.commands, fresh.commands);
+  std::swap(built_.resources, fresh.resources);
+  if (!updated_by_) updated_by_.emplace(nullptr);
+  std::swap(*updated_by_, fresh.graph);
+  return {};
 }
 
 }  // namespace refrain::cuda

@@ -6,7 +6,9 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,7 +33,10 @@ class OwnedGraph {
   OwnedGraph();
   explicit OwnedGraph(cudaGraph_t graph) noexcept : graph_(graph) {}
   OwnedGraph(OwnedGraph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
-  OwnedGraph& operator=(OwnedGraph&&) = delete;
+  OwnedGraph& operator=(OwnedGraph&& other) noexcept {
+    std::swap(graph_, other.graph_);
+    return *this;
+  }
   ~OwnedGraph();
   cudaGraph_t get() const noexcept { return graph_; }
   /// Another graph owns it now.
@@ -81,24 +86,45 @@ void finish_counters(GraphResources& resources, std::span<const std::uint64_t> i
 /// Lets the CUDA graph, its executables and their runs in flight hold something of the user's.
 void retain(cudaGraph_t graph, std::shared_ptr<const void> held);
 
+class GraphCommand;
+
+/// A CUDA graph with what its nodes need.
+struct BuiltGraph {
+  BuiltGraph();
+  BuiltGraph(OwnedGraph graph, GraphResources resources);
+  BuiltGraph(BuiltGraph&&) noexcept;
+  BuiltGraph& operator=(BuiltGraph&&) = delete;
+  ~BuiltGraph();
+
+  OwnedGraph graph;
+  GraphResources resources;
+  CommandNodes nodes;                  ///< empty for a live capture's, whose nodes are not known by command
+  std::vector<GraphCommand> commands;  ///< likewise
+};
+
 /// An instantiated, uploaded CUDA graph.
 class CudaExecutable final : public runtime::Executable {
  public:
-  /// `nodes`: empty for a live capture's, whose nodes are not known by command.
-  CudaExecutable(OwnedGraph graph, int device, GraphResources resources, CommandNodes nodes);
+  CudaExecutable(BuiltGraph built, int device);
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
 
   void launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) override;
+  void change(std::size_t command, const runtime::PlannedCommand& planned) override;
+  void enable(std::size_t command, bool is_enabled) override;
+  std::string update(const std::shared_ptr<runtime::PreparedUpdate>& prepared) override;
+  std::shared_ptr<runtime::PreparedUpdate> prepare_update(const runtime::Plan& plan) const override;
   cudaGraphExec_t native() const noexcept override { return exec_; }
-  cudaGraph_t native_graph() const noexcept override { return graph_.get(); }
+  cudaGraph_t native_graph() const noexcept override { return updated_by_ ? updated_by_->get() : built_.graph.get(); }
 
  private:
-  OwnedGraph graph_;
+  struct Prepared;
+
+  BuiltGraph built_;
   cudaGraphExec_t exec_ = nullptr;
-  GraphResources resources_;
-  CommandNodes nodes_;
+  /// The graph that the executable was updated by; its nodes go on being named as in the first one.
+  std::optional<OwnedGraph> updated_by_;
 };
 
 }  // namespace refrain::cuda

@@ -26,6 +26,7 @@ class ForeignGraph final : public runtime::ForeignWork {
   /// Runs it on a stream that does not capture, made ready for this one run.
   void launch(cudaStream_t stream, const runtime::Command& command);
 
+  bool is_whole() const noexcept override { return !is_flat_; }
   /// Whether it allocates memory that it does not free.
   bool keeps_memory() const noexcept { return allocations_ > frees_; }
 

@@ -10,27 +10,29 @@
 
 namespace refrain::cuda {
 
-std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan) {
+BuiltGraph build_graph(const runtime::Plan& plan) {
   const CallScope call;  // the first use of a kernel may load it
-  OwnedGraph graph;
-  GraphResources resources;
-  resources.keep_alive = plan.keep_alive;
-  CommandNodes nodes;
+  BuiltGraph built;
+  built.resources.keep_alive = plan.keep_alive;
   std::vector<cudaGraphNode_t> before;
   for (const runtime::PlannedCommand& planned : plan.commands) {
     before.clear();
     for (const int dependency : planned.dependencies) {
-      const auto ends = nodes.ends_of(static_cast<std::size_t>(dependency));
+      const auto ends = built.nodes.ends_of(static_cast<std::size_t>(dependency));
       before.insert(before.end(), ends.begin(), ends.end());
     }
     std::sort(before.begin(), before.end());
     before.erase(std::unique(before.begin(), before.end()), before.end());
     const int priority = plan.lanes[static_cast<std::size_t>(planned.lane)].priority;
-    const GraphCommand command(*planned.command, planned.addresses.data(), resources);
-    command.add_to(graph.get(), before, priority, nodes);
+    built.commands.emplace_back(*planned.command, planned.addresses.data(), built.resources);
+    built.commands.back().add_to(built.graph.get(), before, priority, built.nodes);
   }
-  finish_counters(resources, plan.draw_increments);
-  return std::make_shared<CudaExecutable>(std::move(graph), plan.device.index, std::move(resources), std::move(nodes));
+  finish_counters(built.resources, plan.draw_increments);
+  return built;
+}
+
+std::shared_ptr<runtime::Executable> lower_to_cuda(const runtime::Plan& plan) {
+  return std::make_shared<CudaExecutable>(build_graph(plan), plan.device.index);
 }
 
 }  // namespace refrain::cuda

@@ -172,6 +172,32 @@ struct AsNode : Kernels {
   }
 };
 
+/// One call for each kind of command that an executable's node can be given anew.
+struct InExecutable : Kernels {
+  using Kernels::operator();
+  const void* literal = nullptr;
+
+  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) const {
+    REFRAIN_CUDA_CHECK(cudaGraphExecMemcpyNodeSetParams1D(target.exec, target.in, to, from, bytes, kind));
+  }
+  void operator()(const runtime::UploadCommand& command) const {
+    copy(addresses[0], literal, command.owned->size(), cudaMemcpyDeviceToDevice);
+  }
+  void operator()(const runtime::CopyCommand& command) const {
+    const auto [to, from] = ends_of(command, addresses);
+    copy(to, from, static_cast<std::size_t>(command.bytes), cudaMemcpyDefault);
+  }
+  void operator()(const runtime::KernelCommand& command) const {
+    check(static_cast<cudaError_t>(command.get().set_in(target.exec, target.in, addresses)),
+          "cudaGraphExecKernelNodeSetParams");
+  }
+  // Nothing of these changes.
+  void operator()(const runtime::ForeignCommand&) const {}
+  void operator()(const runtime::HostFunctionCommand&) const {}
+  void operator()(const runtime::EventRecordCommand&) const {}
+  void operator()(const runtime::EventWaitCommand&) const {}
+};
+
 }  // namespace
 
 void run_command(cudaStream_t stream, const runtime::Command& command, void* const* addresses) {
@@ -224,6 +250,20 @@ void GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> be
   }
   nodes.all.push_back(node);
   nodes.close({&node, 1});
+}
+
+void GraphCommand::change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,
+                          cudaGraphNode_t node) {
+  runtime::Command changed = command;
+  if (auto* draw = std::get_if<runtime::RandomCommand>(&changed.payload)) {  // its counters stay where they are
+    const auto& own = std::get<runtime::RandomCommand>(command_.payload);
+    draw->args.counter_cells = own.args.counter_cells;
+    draw->args.counters = own.args.counters;
+  }
+  const DeviceScope current(changed.device.index);
+  const kernels::Target target(exec, node);
+  std::visit(InExecutable{{target, changed.device.index, addresses}, literal_}, changed.payload);
+  command_ = std::move(changed);
 }
 
 }  // namespace refrain::cuda

@@ -15,12 +15,15 @@ void run_command(cudaStream_t stream, const runtime::Command& command, void* con
 /// A command with what its graph owns for it: literals on the device, counters of draws, functions.
 class GraphCommand {
  public:
-  /// `addresses` must outlive it.
+  /// `addresses` must outlive its calls.
   GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources);
   /// Launches it on a capturing stream.
   void launch(cudaStream_t stream) const;
   /// Adds the nodes that such a launch gives, as those of the next command.
   void add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, int priority, CommandNodes& nodes) const;
+  /// Becomes the same kind of command with other parameters and addresses, in the executable's node too.
+  void change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec, cudaGraphNode_t node);
+  bool is_draw() const noexcept { return std::holds_alternative<runtime::RandomCommand>(command_.payload); }
 
  private:
   runtime::Command command_;

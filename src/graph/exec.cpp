@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace refrain::graph {
 
@@ -26,54 +27,103 @@ using runtime::order_mutex;
 using runtime::OrderLock;
 using runtime::StreamCore;
 
-std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, InstantiateOptions options,
-                                 SourceLocation where) {
-  std::shared_ptr<Exec> exec = runtime::own(new Exec(program, options));
-  Planner planner(program, program->mark, where);
+Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptions options, SourceLocation where,
+                       const std::shared_ptr<runtime::ReplayMark>& mark, Bindings bindings) {
+  State state;
+  Planner planner(program, mark, where);
   std::vector<Diagnostic> diagnostics = planner.diagnostics();
   Draft draft{*program, std::move(planner).plan(), std::move(diagnostics)};
-  exec->outside_accesses_ = boundary_accesses(*program);
-  exec->crosses_kinds_ = std::any_of(exec->outside_accesses_.begin(), exec->outside_accesses_.end(),
-                                     [](const Access& access) { return access.buffer->crosses_kinds(); });
-  for (const runtime::BufferRef& buffer : program->made) {
-    if (is_output(*buffer.get())) exec->outputs_.push_back(buffer.get());
+  if (program->live == nullptr && options.optimize == Optimize::all) {
+    for (const Pass& pass : passes()) pass.run(draft);
   }
-  for (const Access& access : exec->outside_accesses_) {
-    if (access.mode == AccessMode::write) exec->outputs_.push_back(access.buffer);
-  }
-  if (program->live != nullptr) {
-    exec->executable_ = program->live;
-  } else {
-    if (options.optimize == Optimize::all) {
-      for (const Pass& pass : passes()) pass.run(draft);
+  state.program = program;
+  state.mark = mark;
+  state.bindings = std::move(bindings);
+  state.plan = std::move(draft.plan);
+  state.diagnostics = std::move(draft.diagnostics);
+  state.draws.resize(program->draw_increments.size());
+  for (runtime::PlannedCommand& planned : state.plan.commands) {
+    for (std::size_t i = 0; i < planned.addresses.size(); ++i) {
+      const Access& access = planned.command->accesses[i];
+      if (!state.bindings.contains(access.buffer)) continue;
+      const Access now = bound(state, access);
+      planned.addresses[i] = now.address(now.buffer->address());
     }
-    exec->executable_ = runtime::replays_eagerly() ? make_stepwise(draft.plan)
-                                                   : runtime::backend(program->device.kind).lower(draft.plan);
   }
-  exec->diagnostics_ = std::move(draft.diagnostics);
-  exec->node_count_ = static_cast<int>(draft.plan.commands.size());
-  for (const runtime::PlannedCommand& command : draft.plan.commands) {
-    exec->edge_count_ += static_cast<int>(command.dependencies.size());
-  }
-  exec->draws_.resize(program->draw_increments.size());
+  find_boundary(state);
+  return state;
+}
+
+std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, InstantiateOptions options,
+                                 SourceLocation where) {
+  std::shared_ptr<Exec> exec = runtime::own(new Exec(options));
+  exec->state_ = plan(program, options, where, program->mark, {});
+  exec->state_.executable = program->live != nullptr ? program->live : lower(exec->state_.plan);
   return exec;
+}
+
+std::shared_ptr<runtime::Executable> Exec::lower(const runtime::Plan& plan) {
+  return runtime::replays_eagerly() ? make_stepwise(plan) : runtime::backend(plan.device.kind).lower(plan);
+}
+
+Exec::~Exec() {
+  const OrderLock lock(order_mutex());
+  leave_all(state_);
+}
+
+int Exec::edge_count() const noexcept {
+  int edges = 0;
+  for (const runtime::PlannedCommand& command : state_.plan.commands) {
+    edges += static_cast<int>(command.dependencies.size());
+  }
+  return edges;
+}
+
+Access Exec::bound(const State& state, const Access& access) {
+  const auto binding = state.bindings.find(access.buffer);
+  if (binding == state.bindings.end()) return access;
+  const std::int64_t offset = binding->second.offset;
+  return {binding->second.buffer.get(), access.begin + offset, access.end + offset, access.mode};
+}
+
+void Exec::find_boundary(State& state) {
+  const Program& program = *state.program;
+  state.outside = boundary_accesses(program);
+  for (Access& access : state.outside) access = bound(state, access);
+  state.crosses_kinds = std::any_of(state.outside.begin(), state.outside.end(),
+                                    [](const Access& access) { return access.buffer->crosses_kinds(); });
+  state.outputs.clear();
+  const auto add = [&](Buffer* buffer) {
+    const auto binding = state.bindings.find(buffer);
+    state.outputs.push_back(binding == state.bindings.end() ? buffer : binding->second.buffer.get());
+  };
+  for (const runtime::BufferRef& buffer : program.made) {
+    if (is_output(*buffer.get())) add(buffer.get());
+  }
+  for (const Access& access : state.outside) {
+    if (access.mode == AccessMode::write) state.outputs.push_back(access.buffer);
+  }
 }
 
 void Exec::replay(StreamCore& stream, SourceLocation where) {
   runtime::refuse_in_callback("replay", where);
-  if (stream.device.kind != program_->device.kind) {
-    throw Error(Errc::wrong_device, "replay", stream.str(),
-                "cannot run " + program_->str() + ", which was captured on " + program_->device.str() +
-                    "; replay it on a stream of that kind",
-                where);
-  }
   bool is_recorded = false;
   {
     std::optional<runtime::Plan> live;  // its memory is given back without the lock
     OrderLock lock(order_mutex());
+    const Program& program = *state_.program;
+    if (stream.device.kind != program.device.kind) {
+      throw Error(Errc::wrong_device, "replay", stream.str(),
+                  "cannot run " + program.str() + ", which was captured on " + program.device.str() +
+                      "; replay it on a stream of that kind",
+                  where);
+    }
     if (runtime::recorder_of(stream) == nullptr) {
-      crosses_kinds_ ? runtime::settle(lock, stream, outside_accesses_)
-                     : runtime::wait_for_calls(lock, stream, outside_accesses_);
+      if (state_.crosses_kinds) {
+        runtime::settle(lock, stream, state_.outside);
+      } else {
+        runtime::wait_for_calls(lock, stream, state_.outside);
+      }
     }
     is_recorded = record(stream, lock, live, where);
     if (!is_recorded) issue(stream, where);
@@ -88,68 +138,91 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, std::optional<runtime::Pl
   if (recording() == nullptr) return false;
   if (recording()->is_live()) {
     const auto mark = recording()->mark();
+    const std::shared_ptr<Program> program = state_.program;
     lock.unlock();  // memory is taken for this occurrence
-    live = Planner(program_, mark, where).plan();
+    live = Planner(program, mark, where).plan();
     lock.lock();
     if (recording() == nullptr) return false;
   }
-  recording()->add_graph(stream, program_, live ? &*live : nullptr, where);
+  recording()->add_graph(stream, state_.program, live ? &*live : nullptr, where);
   return true;
 }
 
 void Exec::issue(StreamCore& stream, SourceLocation where) {
-  runtime::ReplayMark& mark = *program_->mark;
-  const bool is_new = mark.touched || mark.point.slot != stream.slot || !prepared_;
+  runtime::ReplayMark& mark = *state_.mark;
+  const Program& program = *state_.program;
+  const bool is_new = mark.touched || mark.point.slot != stream.slot || state_.prepared_at != mark.generation;
   if (is_new) prepare(stream, where);
-  for (std::size_t i = 0; i < draws_.size(); ++i) {
-    draws_[i] = runtime::generator({stream.device.kind, static_cast<int>(i)});
+  for (std::size_t i = 0; i < state_.draws.size(); ++i) {
+    state_.draws[i] = runtime::generator({stream.device.kind, static_cast<int>(i)});
   }
-  runtime::note_submission(stream.device, "replay", where, program_->id);
+  runtime::note_submission(stream.device, "replay", where, program.id);
   const runtime::StreamPoint before{stream.slot, stream.position};
   try {
-    executable_->launch(stream, draws_);
+    state_.executable->launch(stream, state_.draws);
   } catch (...) {
     // A part of it may be under way.
     mark.point = {stream.slot, stream.position};
-    runtime::note_after(stream, outside_accesses_, "replay", where, &mark);
+    runtime::note_after(stream, state_.outside, "replay", where, &mark);
     mark.touched = true;
     throw;
   }
   mark.point = {stream.slot, stream.position};
   mark.replayed = true;
   if (is_new) {
-    runtime::note_after(stream, outside_accesses_, "replay", where, &mark);
-    for (Buffer* buffer : outputs_) buffer->set_state(Buffer::State::ready);
+    runtime::note_after(stream, state_.outside, "replay", where, &mark);
+    for (Buffer* buffer : state_.outputs) buffer->set_state(Buffer::State::ready);
     mark.touched = false;
-    prepared_ = true;
+    state_.prepared_at = mark.generation;
   }
-  for (const auto& event : program_->events) event->note_replay(stream, before, executable_->events_cover_runs());
-  if (!draws_.empty() || program_->reseeded) advance_generators();
+  for (const auto& event : program.events) event->note_replay(stream, before, state_.executable->events_cover_runs());
+  if (!state_.draws.empty() || program.reseeded) advance_generators();
 }
 
 void Exec::prepare(StreamCore& stream, SourceLocation where) {
-  for (const Buffer* buffer : program_->reads) {
+  for (const Buffer* recorded : state_.program->reads) {
+    const auto binding = state_.bindings.find(recorded);
+    const Buffer* const buffer = binding == state_.bindings.end() ? recorded : binding->second.buffer.get();
     if (buffer->state() == Buffer::State::ready) continue;
-    throw Error(Errc::illegal_state, "replay", program_->str(),
+    throw Error(Errc::illegal_state, "replay", state_.program->str(),
                 "reads an array of another graph" +
                     (buffer->where().line != 0 ? ", made at " + buffer->where().str() : std::string()) +
                     ", that has no values yet; replay that graph first",
                 where);
   }
-  runtime::ReplayMark& mark = *program_->mark;
+  if (!state_.bindings.empty()) refuse_shared_elements(where);
+  runtime::ReplayMark& mark = *state_.mark;
   if (mark.replayed) runtime::wait_for(stream, mark.point);
-  for (const Stream& waits : program_->outside_waits) {
+  for (const runtime::StreamPoint point : state_.after) runtime::wait_for(stream, point);
+  for (const Stream& waits : state_.program->outside_waits) {
     const StreamCore& outside = waits.core();
     runtime::wait_for(stream, {outside.slot, outside.position});
     runtime::come_after(stream, outside.clock);
   }
-  runtime::order_before(stream, outside_accesses_, "replay", where, true, &mark);
+  runtime::order_before(stream, state_.outside, "replay", where, true, &mark);
+}
+
+void Exec::refuse_shared_elements(SourceLocation where) const {
+  // The graph's order knows its arrays by the names of the recording.
+  const std::vector<Access> recorded = boundary_accesses(*state_.program);
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    for (std::size_t k = i + 1; k < recorded.size(); ++k) {
+      if (recorded[i].buffer == recorded[k].buffer) continue;
+      if (!runtime::conflict(state_.outside[i], state_.outside[k])) continue;
+      if (runtime::conflict(recorded[i], recorded[k])) continue;  // and so they were ordered
+      throw Error(Errc::illegal_state, "replay", state_.program->str(),
+                  "has two arrays bound to the same elements, of which it writes one, and its order takes them for two; "
+                  "bind another array to one of them",
+                  where);
+    }
+  }
 }
 
 void Exec::advance_generators() {
-  if (program_->reseeded) runtime::seed_generators(*program_->reseeded);
-  for (std::size_t i = 0; i < draws_.size(); ++i) {
-    runtime::generator({program_->device.kind, static_cast<int>(i)}).offset += program_->draw_increments[i];
+  const Program& program = *state_.program;
+  if (program.reseeded) runtime::seed_generators(*program.reseeded);
+  for (std::size_t i = 0; i < state_.draws.size(); ++i) {
+    runtime::generator({program.device.kind, static_cast<int>(i)}).offset += program.draw_increments[i];
   }
 }
 

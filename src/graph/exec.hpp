@@ -7,34 +7,86 @@
 
 #include <refrain/graph.hpp>
 
-#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace refrain::graph {
 
 /// An executable and what a replay does around it: order, generator, one launch.
-class Exec {
+class Exec : public std::enable_shared_from_this<Exec> {
  public:
   static std::shared_ptr<Exec> make(const std::shared_ptr<Program>& program, InstantiateOptions options,
                                     SourceLocation where);
+  ~Exec();
+  Exec(const Exec&) = delete;
+  Exec& operator=(const Exec&) = delete;
 
   /// @throws as GraphExec::replay
   void replay(runtime::StreamCore& stream, SourceLocation where);
 
-  const Program& program() const noexcept { return *program_; }
-  const runtime::Executable& executable() const noexcept { return *executable_; }
-  const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }
+  // As GraphExec's; in exec_change.cpp and exec_update.cpp.
+  void set_parameter(const detail::ParameterState& parameter, const void* value, const Scalar* scalar,
+                     SourceLocation where);
+  void set_config(std::string_view label, const LaunchConfig& config);
+  void enable(std::string_view label, bool is_enabled, SourceLocation where);
+  void bind(const Array& recorded, const Array& array, SourceLocation where);
+  void bind(const void* recorded, void* address, SourceLocation where);
+  Array output(const Array& recorded, SourceLocation where) const;
+  GraphUpdate update(const std::shared_ptr<Program>& program, SourceLocation where);
+  std::shared_ptr<Exec> clone(SourceLocation where);
+
+  const Program& program() const noexcept { return *state_.program; }
+  const runtime::Executable& executable() const noexcept { return *state_.executable; }
+  const std::vector<Diagnostic>& diagnostics() const noexcept { return state_.diagnostics; }
   /// Of the program as planned.
-  int node_count() const noexcept { return node_count_; }
-  int edge_count() const noexcept { return edge_count_; }
+  int node_count() const noexcept { return static_cast<int>(state_.plan.commands.size()); }
+  int edge_count() const noexcept;
   InstantiateOptions options() const noexcept { return options_; }
 
  private:
-  Exec(std::shared_ptr<Program> program, InstantiateOptions options)
-      : program_(std::move(program)), options_(options) {}
+  /// Another block in the place of one that the program names.
+  struct Binding {
+    runtime::BufferRef buffer;
+    std::int64_t offset = 0;  ///< of the array in it
+  };
+  using Bindings = std::unordered_map<const runtime::Buffer*, Binding>;
+  /// A command that is not the program's any more.
+  struct Changed {
+    runtime::Command command;
+    const runtime::Command* recorded;          ///< the program's
+    std::shared_ptr<detail::KernelCall> call;  ///< a kernel's, own
+    bool is_enabled = true;
+  };
+
+  /// All that an update replaces.
+  struct State {
+    std::shared_ptr<Program> program;
+    std::shared_ptr<runtime::ReplayMark> mark;  ///< the program's; a clone has its own
+    runtime::Plan plan;
+    std::shared_ptr<runtime::Executable> executable;
+    std::vector<Diagnostic> diagnostics;
+    Bindings bindings;
+    std::unordered_map<std::size_t, std::unique_ptr<Changed>> changed;  ///< by command of the plan
+    std::vector<runtime::Access> outside;  ///< what a replay touches besides its arena, merged by buffer
+    bool crosses_kinds = false;            ///< one of them is used by another kind of device too
+    std::vector<runtime::Buffer*> outputs; ///< what has values once this executable has run
+    std::vector<runtime::GeneratorPosition> draws;  ///< reused by replays
+    std::vector<runtime::StreamPoint> after;        ///< of what an update took the place of
+    std::optional<std::uint64_t> prepared_at;       ///< the mark's generation
+  };
+
+  explicit Exec(InstantiateOptions options) : options_(options) {}
+
+  static State plan(const std::shared_ptr<Program>& program, InstantiateOptions options, SourceLocation where,
+                    const std::shared_ptr<runtime::ReplayMark>& mark, Bindings bindings);
+  static std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan);
+  static void find_boundary(State& state);
+  static runtime::Access bound(const State& state, const runtime::Access& access);
 
   /// Records the replay if the stream is being captured.
   /// `live`: what a live capture needs, to be destroyed without the lock.
@@ -42,19 +94,22 @@ class Exec {
               SourceLocation where);
   void issue(runtime::StreamCore& stream, SourceLocation where);
   void prepare(runtime::StreamCore& stream, SourceLocation where);
+  void refuse_shared_elements(SourceLocation where) const;
   void advance_generators();
 
-  const std::shared_ptr<Program> program_;
+  void require_changeable(const char* call, SourceLocation where) const;
+  std::vector<std::size_t> commands_labelled(std::string_view label, bool kernels_only, const char* call,
+                                             SourceLocation where) const;
+  Changed& own_command(std::size_t command);
+  void apply(std::size_t command);
+  void bind_buffer(const runtime::Buffer* recorded, Binding binding, const char* call, SourceLocation where);
+  static void leave(runtime::Buffer& buffer, runtime::ReplayMark& mark);
+  static void leave_all(State& state);
+  void take_over(State& next);
+
   const InstantiateOptions options_;
-  std::vector<runtime::Access> outside_accesses_;  ///< what a replay touches besides its arena, merged by buffer
-  bool crosses_kinds_ = false;                     ///< one of them is used by another kind of device too
-  std::vector<runtime::Buffer*> outputs_;          ///< what has values once this executable has run
-  std::shared_ptr<runtime::Executable> executable_;
-  std::vector<Diagnostic> diagnostics_;
-  std::vector<runtime::GeneratorPosition> draws_;  ///< reused by replays
-  int node_count_ = 0;
-  int edge_count_ = 0;
-  bool prepared_ = false;  ///< guarded by the order lock
+  std::mutex changes_;  ///< one change at a time; taken before the order lock
+  State state_;  ///< guarded by the order lock
 };
 
 }  // namespace refrain::graph

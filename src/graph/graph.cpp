@@ -7,6 +7,7 @@
 #include "runtime/host_function.hpp"
 
 #include <refrain/error.hpp>
+#include <refrain/launch.hpp>
 
 #include <numeric>
 
@@ -118,6 +119,47 @@ void GraphExec::replay(SourceLocation where) const {
 
 void GraphExec::replay(const Stream& stream, SourceLocation where) const {
   exec_of(exec_, "replay", where).replay(stream.core(where), where);
+}
+
+void GraphExec::set_parameter(const detail::ParameterState& parameter, const void* value, const Scalar* scalar,
+                              SourceLocation where) const {
+  runtime::refuse_in_callback("set", where);
+  exec_of(exec_, "set", where).set_parameter(parameter, value, scalar, where);
+}
+
+void GraphExec::set(std::string_view label, const LaunchConfig& config) const {
+  runtime::refuse_in_callback("set", config.where);
+  exec_of(exec_, "set", config.where).set_config(label, config);
+}
+
+void GraphExec::enable(std::string_view label, bool is_enabled, SourceLocation where) const {
+  runtime::refuse_in_callback("enable", where);
+  exec_of(exec_, "enable", where).enable(label, is_enabled, where);
+}
+
+void GraphExec::bind(const Array& recorded, const Array& array, SourceLocation where) const {
+  runtime::refuse_in_callback("bind", where);
+  exec_of(exec_, "bind", where).bind(recorded, array, where);
+}
+
+void GraphExec::bind(const void* recorded, void* address, SourceLocation where) const {
+  runtime::refuse_in_callback("bind", where);
+  exec_of(exec_, "bind", where).bind(recorded, address, where);
+}
+
+Array GraphExec::output(const Array& recorded, SourceLocation where) const {
+  return exec_of(exec_, "output", where).output(recorded, where);
+}
+
+GraphUpdate GraphExec::update(const Graph& graph, SourceLocation where) const {
+  runtime::refuse_in_callback("update", where);
+  program_of(graph.program(), "update", where);
+  return exec_of(exec_, "update", where).update(graph.program(), where);
+}
+
+GraphExec GraphExec::clone(SourceLocation where) const {
+  runtime::refuse_in_callback("clone", where);
+  return GraphExec(exec_of(exec_, "clone", where).clone(where));
 }
 
 int GraphExec::node_count(SourceLocation where) const { return exec_of(exec_, "node_count", where).node_count(); }

@@ -6,7 +6,9 @@
 
 #include <iterator>
 #include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace refrain::graph {
 
@@ -17,10 +19,12 @@ using runtime::StreamCore;
 
 class Stepwise final : public runtime::Executable {
  public:
-  explicit Stepwise(runtime::Plan plan) : plan_(std::move(plan)) {}
+  explicit Stepwise(runtime::Plan plan) : plan_(std::move(plan)), is_enabled_(plan_.commands.size(), true) {}
 
   void launch(StreamCore& stream, std::span<const GeneratorPosition> draws) override {
-    for (const runtime::PlannedCommand& planned : plan_.commands) {
+    for (std::size_t i = 0; i < plan_.commands.size(); ++i) {
+      if (!is_enabled_[i]) continue;
+      const runtime::PlannedCommand& planned = plan_.commands[i];
       const Device device = planned.command->device;
       StreamCore& on = device == stream.device ? stream : runtime::service_stream(device);
       if (&on != &stream) on.backend().wait(on, stream, stream.position);
@@ -29,7 +33,25 @@ class Stepwise final : public runtime::Executable {
     }
   }
 
+  void change(std::size_t command, const runtime::PlannedCommand& planned) override {
+    plan_.commands[command] = planned;
+  }
+  void enable(std::size_t command, bool is_enabled) override { is_enabled_[command] = is_enabled; }
+  std::string update(const std::shared_ptr<runtime::PreparedUpdate>& prepared) override {
+    std::swap(plan_, static_cast<Prepared&>(*prepared).plan);
+    is_enabled_.assign(plan_.commands.size(), true);
+    return {};
+  }
+  std::shared_ptr<runtime::PreparedUpdate> prepare_update(const runtime::Plan& plan) const override {
+    return std::make_shared<Prepared>(plan);
+  }
+
  private:
+  struct Prepared final : runtime::PreparedUpdate {
+    explicit Prepared(runtime::Plan of) : plan(std::move(of)) {}
+    runtime::Plan plan;
+  };
+
   static void step(StreamCore& stream, const runtime::PlannedCommand& planned,
                    std::span<const GeneratorPosition> draws) {
     runtime::Command command = *planned.command;
@@ -76,6 +98,7 @@ class Stepwise final : public runtime::Executable {
   }
 
   runtime::Plan plan_;
+  std::vector<bool> is_enabled_;
 };
 
 }  // namespace

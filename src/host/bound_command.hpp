@@ -13,8 +13,13 @@ class BoundCommand {
  public:
   BoundCommand(const runtime::Command& command, void* const* addresses);
 
+  bool is_enabled() const noexcept { return is_enabled_; }
+  void enable(bool is_enabled) noexcept { is_enabled_ = is_enabled; }
+
   /// `draws`: a replay's generator positions by ordinal; empty for eager work, whose draws know their own.
-  void operator()(std::span<const runtime::GeneratorPosition> draws = {}) const { run_(*this, draws); }
+  void operator()(std::span<const runtime::GeneratorPosition> draws = {}) const {
+    if (is_enabled_) run_(*this, draws);
+  }
 
  private:
   using Run = void (*)(const BoundCommand&, std::span<const runtime::GeneratorPosition>);
@@ -23,6 +28,7 @@ class BoundCommand {
   runtime::Payload payload_;
   void* target_ = nullptr;
   std::vector<void*> addresses_;  ///< for functions of the user's
+  bool is_enabled_ = true;
   int ordinal_;                   ///< the host device that a draw of a graph takes its numbers from
 
   friend struct Binder;

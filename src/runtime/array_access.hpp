@@ -21,6 +21,13 @@ struct ArrayAccess {
   static DType dtype(const Array& array) noexcept { return array.dtype_; }
   static std::int64_t offset(const Array& array) noexcept { return array.offset_; }
 
+  /// The same elements of another buffer, in which the array's begins at `offset`.
+  static Array moved(const Array& array, runtime::Buffer& buffer, std::int64_t offset) {
+    Array there = make(&buffer, array.shape_, array.dtype_);
+    there.offset_ = array.offset_ + offset;
+    return there;
+  }
+
   /// The array that the buffer was made for.
   static Array whole(runtime::Buffer& buffer) { return make(&buffer, buffer.shape, buffer.dtype); }
 };

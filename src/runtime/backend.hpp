@@ -61,6 +61,12 @@ class BackendEvent {
   virtual cudaEvent_t native() const noexcept { return nullptr; }
 };
 
+/// A plan on its way into an executable that is there already.
+class PreparedUpdate {
+ public:
+  virtual ~PreparedUpdate() = default;
+};
+
 /// A graph made ready to run by a backend.
 class Executable {
  public:
@@ -68,6 +74,16 @@ class Executable {
   /// Enqueues one run as one position of the stream. `draws` are the generator positions that the run starts from, by
   /// device ordinal of the plan's backend. Called with the order lock held; no allocation.
   virtual void launch(StreamCore& stream, std::span<const GeneratorPosition> draws) = 0;
+  // With the order lock held; runs under way keep what they have.
+  /// The plan's command of that number has other parameters or addresses: the same kind, and no foreign work.
+  virtual void change(std::size_t command, const PlannedCommand& planned) = 0;
+  /// Leaves the command out of runs, or takes it in again; its place in the order stays.
+  virtual void enable(std::size_t command, bool is_enabled) = 0;
+  /// Becomes the executable of another plan, if it can: empty then, else why not. `prepared`: of that plan; afterwards
+  /// what it had, to be destroyed without the lock.
+  virtual std::string update(const std::shared_ptr<PreparedUpdate>& prepared) = 0;
+  /// What `update` takes; without the lock.
+  virtual std::shared_ptr<PreparedUpdate> prepare_update(const Plan& plan) const = 0;
   /// Whether an event that it records covers the whole run, not what comes before its node.
   virtual bool events_cover_runs() const noexcept { return false; }
   virtual cudaGraphExec_t native() const noexcept { return nullptr; }

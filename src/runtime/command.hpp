@@ -101,6 +101,8 @@ class ForeignWork {
   ForeignWork(const ForeignWork&) = delete;
   ForeignWork& operator=(const ForeignWork&) = delete;
   virtual ~ForeignWork() = default;
+  /// Whether the device takes it as a whole, so that no part of it can be left out.
+  virtual bool is_whole() const noexcept = 0;
 };
 
 /// Runs foreign work. The addresses of the accesses are part of it.

@@ -47,6 +47,22 @@ class FailingExecutable final : public runtime::Executable {
     fault_->call("launch");
     real_->launch(stream, draws);
   }
+  void change(std::size_t command, const runtime::PlannedCommand& planned) override {
+    fault_->call("change");
+    real_->change(command, planned);
+  }
+  void enable(std::size_t command, bool is_enabled) override {
+    fault_->call("enable");
+    real_->enable(command, is_enabled);
+  }
+  std::string update(const std::shared_ptr<runtime::PreparedUpdate>& prepared) override {
+    fault_->call("update");
+    return real_->update(prepared);
+  }
+  std::shared_ptr<runtime::PreparedUpdate> prepare_update(const runtime::Plan& plan) const override {
+    fault_->call("prepare_update");
+    return real_->prepare_update(plan);
+  }
   bool events_cover_runs() const noexcept override { return real_->events_cover_runs(); }
   cudaGraphExec_t native() const noexcept override { return real_->native(); }
   cudaGraph_t native_graph() const noexcept override { return real_->native_graph(); }

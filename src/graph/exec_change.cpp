@@ -1,0 +1,323 @@
+// What an executable may be given anew between its replays: values, geometry, arrays, and which commands run.
+
+#include "graph/exec.hpp"
+#include "runtime/array_access.hpp"
+#include "runtime/geometry.hpp"
+#include "runtime/scalar.hpp"
+
+#include <refrain/error.hpp>
+#include <refrain/launch.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace refrain::graph {
+
+using runtime::Access;
+using runtime::Buffer;
+using runtime::order_mutex;
+using runtime::OrderLock;
+
+namespace {
+
+/// "none", or the names in quotes.
+std::string listed(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
+  return text.empty() ? "none" : text;
+}
+
+std::string place(const runtime::Command& command) {
+  std::string text = std::string("'") + command.label + "'";
+  if (command.where.line != 0) text += " at " + command.where.str();
+  return text;
+}
+
+}  // namespace
+
+void Exec::require_changeable(const char* call, SourceLocation where) const {
+  if (state_.program->live == nullptr) return;
+  throw Error(Errc::not_supported, call, state_.program->str(),
+              "was captured live, so its nodes are CUDA's alone; capture without live to change them", where);
+}
+
+Exec::Changed& Exec::own_command(std::size_t command) {
+  std::unique_ptr<Changed>& changed = state_.changed[command];
+  if (changed != nullptr) return *changed;
+  runtime::PlannedCommand& planned = state_.plan.commands[command];
+  changed = std::make_unique<Changed>(Changed{*planned.command, planned.command, nullptr, true});
+  if (auto* kernel = std::get_if<runtime::KernelCommand>(&changed->command.payload)) {
+    changed->call = kernel->get().clone();
+    kernel->owned = changed->call;
+  }
+  planned.command = &changed->command;
+  return *changed;
+}
+
+void Exec::apply(std::size_t command) { state_.executable->change(command, state_.plan.commands[command]); }
+
+void Exec::set_parameter(const detail::ParameterState& parameter, const void* value, const Scalar* scalar,
+                         SourceLocation where) {
+  const std::lock_guard one(changes_);
+  const OrderLock lock(order_mutex());
+  require_changeable("set", where);
+  const auto& commands = state_.plan.commands;
+  std::vector<std::pair<std::size_t, int>> uses;
+  std::vector<kernels::Value> values;  // of elementwise ops, all converted before anything changes
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    for (const detail::ParameterUse& use : commands[i].command->parameters) {
+      if (use.state != &parameter) continue;
+      uses.emplace_back(i, use.slot);
+      const auto* elementwise = std::get_if<runtime::ElementwiseCommand>(&commands[i].command->payload);
+      values.push_back(elementwise == nullptr
+                           ? kernels::Value{}
+                           : runtime::scalar_value(*scalar, static_cast<DType>(elementwise->args.in_type),
+                                                   commands[i].command->label, where));
+    }
+  }
+  if (uses.empty()) {
+    std::set<std::string> names;
+    for (const runtime::PlannedCommand& planned : commands) {
+      for (const detail::ParameterUse& use : planned.command->parameters) names.insert(use.state->name);
+    }
+    throw Error(Errc::invalid_value, "set", "'" + parameter.name + "'",
+                "is no parameter of " + state_.program->str() + "; it has " + listed(names), where);
+  }
+  for (std::size_t k = 0; k < uses.size(); ++k) {
+    const auto [command, slot] = uses[k];
+    Changed& own = own_command(command);
+    if (own.call != nullptr) {
+      own.call->set_value(slot, value);
+    } else {
+      auto& elementwise = std::get<runtime::ElementwiseCommand>(own.command.payload);
+      elementwise.args.inputs[slot].scalar = values[k];
+    }
+    if (k + 1 == uses.size() || uses[k + 1].first != command) apply(command);
+  }
+}
+
+std::vector<std::size_t> Exec::commands_labelled(std::string_view label, bool kernels_only, const char* call,
+                                                 SourceLocation where) const {
+  std::vector<std::size_t> found;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < state_.plan.commands.size(); ++i) {
+    const runtime::Command& command = *state_.plan.commands[i].command;
+    if (kernels_only && !std::holds_alternative<runtime::KernelCommand>(command.payload)) continue;
+    names.insert(command.label);
+    if (label == command.label) found.push_back(i);
+  }
+  if (!found.empty()) return found;
+  throw Error(Errc::invalid_value, call, "'" + std::string(label) + "'",
+              std::string("labels no ") + (kernels_only ? "launch" : "command") + " of " + state_.program->str() +
+                  "; there are " + listed(names),
+              where);
+}
+
+void Exec::set_config(std::string_view label, const LaunchConfig& config) {
+  runtime::require_geometry(config);
+  const std::lock_guard one(changes_);
+  const OrderLock lock(order_mutex());
+  require_changeable("set", config.where);
+  const std::vector<std::size_t> commands = commands_labelled(label, true, "set", config.where);
+  for (const std::size_t command : commands) {
+    const auto& kernel = std::get<runtime::KernelCommand>(state_.plan.commands[command].command->payload);
+    const LaunchConfig& now = kernel.get().config();
+    const auto same = [](const std::optional<Dim3>& a, const std::optional<Dim3>& b) {
+      return a.has_value() == b.has_value() && (!a || (a->x == b->x && a->y == b->y && a->z == b->z));
+    };
+    if (same(now.cluster, config.cluster) && now.cooperative == config.cooperative && now.priority == config.priority) {
+      continue;
+    }
+    throw Error(Errc::not_supported, "set", "'" + std::string(label) + "'",
+                "has another cluster, cooperation or priority, which an executable's node keeps; capture it so",
+                config.where);
+  }
+  for (const std::size_t command : commands) {
+    own_command(command).call->set_config(config);
+    apply(command);
+  }
+}
+
+void Exec::enable(std::string_view label, bool is_enabled, SourceLocation where) {
+  const std::lock_guard one(changes_);
+  const OrderLock lock(order_mutex());
+  require_changeable("enable", where);
+  const std::vector<std::size_t> commands = commands_labelled(label, false, "enable", where);
+  for (const std::size_t command : commands) {
+    const runtime::Command& wanted = *state_.plan.commands[command].command;
+    const auto* foreign = std::get_if<runtime::ForeignCommand>(&wanted.payload);
+    const bool is_fixed = std::holds_alternative<runtime::HostFunctionCommand>(wanted.payload) ||
+                          std::holds_alternative<runtime::EventRecordCommand>(wanted.payload) ||
+                          std::holds_alternative<runtime::EventWaitCommand>(wanted.payload) ||
+                          (foreign != nullptr && foreign->work->is_whole());
+    if (!is_fixed) continue;
+    throw Error(Errc::not_supported, "enable", place(wanted),
+                std::string("is a ") + runtime::kind_name(wanted.payload) +
+                    " node, which cannot be left out; capture the graph without it",
+                where);
+  }
+  for (const std::size_t command : commands) {
+    state_.executable->enable(command, is_enabled);
+    own_command(command).is_enabled = is_enabled;
+  }
+}
+
+void Exec::leave(Buffer& buffer, runtime::ReplayMark& mark) {
+  runtime::AccessHistory& history = buffer.history();
+  bool is_left = false;
+  for (int i = 0; i < history.size(); ++i) {
+    if (history[i].mark != &mark) continue;
+    history[i].point = mark.point;
+    history[i].mark = nullptr;
+    is_left = true;
+  }
+  if (is_left) ++mark.generation;
+}
+
+void Exec::leave_all(State& state) {
+  if (state.program == nullptr) return;
+  for (auto& [recorded, binding] : state.bindings) leave(*binding.buffer.get(), *state.mark);
+  if (state.mark == state.program->mark) return;  // the program's own, which it takes back itself
+  for (const Access& access : state.outside) leave(*access.buffer, *state.mark);
+}
+
+void Exec::bind_buffer(const Buffer* recorded, Binding binding, const char* call, SourceLocation where) {
+  for (const runtime::PlannedCommand& planned : state_.plan.commands) {
+    if (!std::holds_alternative<runtime::ForeignCommand>(planned.command->payload)) continue;
+    const auto& accesses = planned.command->accesses;
+    if (std::none_of(accesses.begin(), accesses.end(),
+                     [&](const Access& access) { return access.buffer == recorded; })) {
+      continue;
+    }
+    throw Error(Errc::not_supported, call, place(*planned.command),
+                "has the address in the work that it enqueued, where nothing can change it; copy into that array, or "
+                "give it to a launch or an op of Refrain's",
+                where);
+  }
+  const auto known = state_.bindings.find(recorded);
+  // The block that is left is no part of this executable's replays any more.
+  Buffer* const before = known == state_.bindings.end() ? const_cast<Buffer*>(recorded) : known->second.buffer.get();
+  leave(*before, *state_.mark);
+  ++state_.mark->generation;
+  const bool is_back = binding.buffer.get() == recorded && binding.offset == 0;
+  if (is_back) {
+    state_.bindings.erase(recorded);
+  } else {
+    state_.bindings[recorded] = std::move(binding);
+  }
+  for (std::size_t i = 0; i < state_.plan.commands.size(); ++i) {
+    runtime::PlannedCommand& planned = state_.plan.commands[i];
+    bool uses = false;
+    for (std::size_t k = 0; k < planned.addresses.size(); ++k) {
+      const Access& access = planned.command->accesses[k];
+      if (access.buffer != recorded) continue;
+      const Access now = bound(state_, access);
+      planned.addresses[k] = now.address(now.buffer->address());
+      uses = true;
+    }
+    if (uses) apply(i);
+  }
+  find_boundary(state_);
+}
+
+void Exec::bind(const Array& recorded, const Array& array, SourceLocation where) {
+  for (const Array* each : {&recorded, &array}) {
+    if (each->defined()) continue;
+    throw Error(Errc::invalid_value, "bind", "an empty array", "was never assigned or was moved from; assign it first",
+                where);
+  }
+  Binding left;  // destroyed after the lock is given back
+  const std::lock_guard one(changes_);
+  const OrderLock lock(order_mutex());
+  require_changeable("bind", where);
+  Buffer* const buffer = recorded.buffer();
+  const auto is_it = [&](const Access& access) { return access.buffer == buffer; };
+  const std::vector<Access> uses = boundary_accesses(*state_.program);
+  if (std::none_of(uses.begin(), uses.end(), is_it)) {
+    throw Error(Errc::invalid_value, "bind", "an array of shape " + recorded.shape().str(),
+                "is neither an input nor an output of " + state_.program->str() +
+                    "; name one that the program was recorded with",
+                where);
+  }
+  const std::int64_t origin = buffer->is_foreign() ? 0 : ArrayAccess::offset(recorded);
+  if (origin != 0 || recorded.size_bytes() != buffer->size_bytes()) {
+    throw Error(Errc::invalid_value, "bind", "a slice of shape " + recorded.shape().str(),
+                "is a part of an array; bind the whole one", where);
+  }
+  if (array.dtype() != recorded.dtype() || array.shape() != recorded.shape()) {
+    throw Error(Errc::invalid_value, "bind",
+                std::string(to_string(array.dtype())) + array.shape().str(),
+                "cannot take the place of " + std::string(to_string(recorded.dtype())) + recorded.shape().str() +
+                    "; give an array of the same shape and dtype",
+                where);
+  }
+  if (array.device() != recorded.device()) {
+    throw Error(Errc::wrong_device, "bind", "an array on " + array.device().str(),
+                "cannot take the place of one on " + recorded.device().str() + "; move it with to_device first", where);
+  }
+  if (array.buffer()->address() == nullptr && array.size() > 0) {
+    throw Error(Errc::illegal_state, "bind", "an array of a graph",
+                "has no memory before its graph is instantiated; instantiate that first", where);
+  }
+  const auto known = state_.bindings.find(buffer);
+  if (known != state_.bindings.end()) left = known->second;
+  bind_buffer(buffer, {runtime::BufferRef(array.buffer()), ArrayAccess::offset(array)}, "bind", where);
+}
+
+void Exec::bind(const void* recorded, void* address, SourceLocation where) {
+  if (recorded == nullptr || address == nullptr) {
+    throw Error(Errc::invalid_value, "bind", "a null pointer", "is no memory; give the two addresses", where);
+  }
+  std::vector<Binding> left;  // destroyed after the lock is given back
+  const std::lock_guard one(changes_);
+  const OrderLock lock(order_mutex());
+  require_changeable("bind", where);
+  int count = 0;
+  for (const runtime::BufferRef& buffer : state_.program->outside) {
+    if (!buffer->is_foreign() || buffer->address() != recorded) continue;
+    const auto known = state_.bindings.find(buffer.get());
+    if (known != state_.bindings.end()) left.push_back(known->second);
+    const runtime::BufferRef named(Buffer::foreign(buffer->device(), address, buffer->size_bytes(), where));
+    named->shape = buffer->shape;
+    named->dtype = buffer->dtype;
+    named->is_array = buffer->is_array;
+    bind_buffer(buffer.get(), {named, 0}, "bind", where);
+    ++count;
+  }
+  for (std::size_t i = 0; i < state_.plan.commands.size(); ++i) {
+    const auto changed = state_.changed.find(i);
+    const runtime::Command& as_recorded =
+        changed == state_.changed.end() ? *state_.plan.commands[i].command : *changed->second->recorded;
+    const auto* kernel = std::get_if<runtime::KernelCommand>(&as_recorded.payload);
+    if (kernel == nullptr || !kernel->get().has_pointer(recorded)) continue;
+    own_command(i).call->replace_pointer(kernel->get(), recorded, address);
+    apply(i);
+    ++count;
+  }
+  if (count > 0) return;
+  throw Error(Errc::invalid_value, "bind", "the address",
+              "is not one that " + state_.program->str() + " was recorded with; give one that a launch or an access names",
+              where);
+}
+
+Array Exec::output(const Array& recorded, SourceLocation where) const {
+  if (!recorded.defined()) {
+    throw Error(Errc::invalid_value, "output", "an empty array", "was never assigned or was moved from; assign it first",
+                where);
+  }
+  const OrderLock lock(order_mutex());
+  const std::vector<Access> uses = boundary_accesses(*state_.program);
+  Buffer* const buffer = recorded.buffer();
+  if (std::none_of(uses.begin(), uses.end(), [&](const Access& access) { return access.buffer == buffer; })) {
+    throw Error(Errc::invalid_value, "output", "an array of shape " + recorded.shape().str(),
+                "is neither an input nor an output of " + state_.program->str() +
+                    "; name one that the program was recorded with",
+                where);
+  }
+  const auto binding = state_.bindings.find(buffer);
+  if (binding == state_.bindings.end()) return recorded;
+  return ArrayAccess::moved(recorded, *binding->second.buffer.get(), binding->second.offset);
+}
+
+}  // namespace refrain::graph
