@@ -22,3 +22,7 @@ step("${CMAKE_COMMAND}" -S "${source_dir}" -B "${binary_dir}" -G "${generator}"
 step("${CMAKE_COMMAND}" --build "${binary_dir}" --config "${config}" --parallel ${jobs})
 find_program(consumer consumer PATHS "${binary_dir}" PATH_SUFFIXES "${config}" NO_DEFAULT_PATH REQUIRED)
 step("${consumer}")
+find_program(curand_consumer curand_consumer PATHS "${binary_dir}" PATH_SUFFIXES "${config}" NO_DEFAULT_PATH)
+if(curand_consumer)
+  step("${curand_consumer}")
+endif()
