@@ -30,7 +30,9 @@ class CudaBackend final : public runtime::Backend {
     return std::make_unique<CudaStream>(device, priority);
   }
 
-  runtime::NativeStream describe(cudaStream_t native) override { return describe_stream(native); }
+  runtime::NativeStream describe(cudaStream_t native, SourceLocation where) override {
+    return describe_stream(native, where);
+  }
   std::unique_ptr<runtime::BackendStream> wrap_stream(const runtime::NativeStream& native) override {
     return std::make_unique<CudaStream>(native);
   }

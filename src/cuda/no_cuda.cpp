@@ -17,7 +17,7 @@ class NoCuda final : public Backend {
   const DeviceProperties& properties(int) const override { refuse(); }
   std::pair<int, int> priority_range(int) const override { refuse(); }
   std::unique_ptr<BackendStream> create_stream(int, int, Slot, std::uint64_t) override { refuse(); }
-  NativeStream describe(cudaStream_t) override { refuse(); }
+  NativeStream describe(cudaStream_t, SourceLocation) override { refuse(); }
   std::unique_ptr<BackendStream> wrap_stream(const NativeStream&) override { refuse(); }
   std::unique_ptr<BackendEvent> wrap_event(cudaEvent_t) override { refuse(); }
   bool is_complete(StreamCore&, std::uint64_t) override { refuse(); }

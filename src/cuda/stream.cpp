@@ -34,10 +34,10 @@ CudaStream::~CudaStream() {
   if (stand_in_ != nullptr) ignore(cudaEventDestroy(stand_in_));
 }
 
-runtime::NativeStream describe_stream(cudaStream_t native) {
+runtime::NativeStream describe_stream(cudaStream_t native, SourceLocation where) {
   if (native == cudaStreamPerThread) {
     throw Error(Errc::not_supported, "wrap", "cudaStreamPerThread",
-                "is another stream in each thread; give a stream that cudaStreamCreate made");
+                "is another stream in each thread; give a stream that cudaStreamCreate made", where);
   }
   const CallScope call;
   runtime::NativeStream described;

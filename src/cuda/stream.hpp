@@ -57,7 +57,8 @@ class CudaStream final : public runtime::BackendStream {
 };
 
 /// What a stream of other code's is.
-runtime::NativeStream describe_stream(cudaStream_t native);
+/// @throws Error(Errc::not_supported)
+runtime::NativeStream describe_stream(cudaStream_t native, SourceLocation where);
 
 inline CudaStream& stream_of(runtime::StreamCore& stream) { return static_cast<CudaStream&>(stream.native()); }
 /// What work of Refrain's own is put on, until the end of the scope: not into a tripwire.

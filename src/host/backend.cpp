@@ -43,7 +43,7 @@ class HostBackend final : public runtime::Backend {
     return std::make_unique<StreamHandle>(position);
   }
   // `wrap` is CUDA's alone.
-  runtime::NativeStream describe(cudaStream_t) override { return {}; }
+  runtime::NativeStream describe(cudaStream_t, SourceLocation) override { return {}; }
   std::unique_ptr<runtime::BackendStream> wrap_stream(const runtime::NativeStream&) override { return nullptr; }
   std::unique_ptr<runtime::BackendEvent> wrap_event(cudaEvent_t) override { return nullptr; }
   bool is_complete(runtime::StreamCore& stream, std::uint64_t position) override {

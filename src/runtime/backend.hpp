@@ -140,7 +140,7 @@ class Backend {
   /// `position`: where the slot's count stands; the stream goes on from there.
   virtual std::unique_ptr<BackendStream> create_stream(int device, int priority, Slot slot, std::uint64_t position) = 0;
   /// What a stream of other code's is. Without the order lock.
-  virtual NativeStream describe(cudaStream_t native) = 0;
+  virtual NativeStream describe(cudaStream_t native, SourceLocation where) = 0;
   /// The stream as one of the backend's, not owned.
   virtual std::unique_ptr<BackendStream> wrap_stream(const NativeStream& native) = 0;
   virtual std::unique_ptr<BackendEvent> wrap_event(cudaEvent_t native) = 0;

@@ -167,6 +167,10 @@ std::uint64_t next_event_id() {
 EventCore::EventCore(EventFlags flags) : flags(flags), id(next_event_id()) {}
 
 void EventCore::check_device(Device of_stream, const char* call, SourceLocation where) const {
+  if (is_wrapped && of_stream.kind != DeviceKind::cuda) {
+    throw Error(Errc::wrong_device, call, str(),
+                "is CUDA's and cannot be recorded on " + of_stream.str() + "; record an Event of its own there", where);
+  }
   if (device && *device != of_stream) {
     throw Error(Errc::wrong_device, call, str(),
                 "belongs to " + device->str() + ", the device of its first record, and cannot be recorded on " +

@@ -86,7 +86,7 @@ Stream Stream::wrap(cudaStream_t native, std::optional<Device> device, SourceLoc
                 where);
   }
   runtime::require_device(device.value_or(Device{DeviceKind::cuda, 0}), "wrap", where);
-  const runtime::NativeStream described = runtime::backend(DeviceKind::cuda).describe(native);
+  const runtime::NativeStream described = runtime::backend(DeviceKind::cuda).describe(native, where);
   const Device own{DeviceKind::cuda, described.device};
   if (device && *device != own && !described.is_legacy) {
     throw Error(Errc::wrong_device, "wrap", "a native stream of " + own.str(),

@@ -137,9 +137,9 @@ class FailingBackend final : public runtime::Backend {
     fault_->call("create_stream");
     return real_.create_stream(device, priority, slot, position);
   }
-  runtime::NativeStream describe(cudaStream_t native) override {
+  runtime::NativeStream describe(cudaStream_t native, SourceLocation where) override {
     fault_->call("describe");
-    return real_.describe(native);
+    return real_.describe(native, where);
   }
   std::unique_ptr<runtime::BackendStream> wrap_stream(const runtime::NativeStream& native) override {
     fault_->call("wrap_stream");
