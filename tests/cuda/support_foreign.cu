@@ -35,6 +35,11 @@ void keep_busy(cudaStream_t stream, int milliseconds) {
   CUDA_REQUIRE(cudaLaunchKernel(spin, 1, 1, arguments, 0, stream));
 }
 
+void keep_busy(rf::Device device, cudaStream_t stream, int milliseconds) {
+  const DeviceScope on(device);
+  keep_busy(stream, milliseconds);
+}
+
 float* address_of(const rf::Array& array) {
   float* address = nullptr;
   const rf::Stream stream(array.device());

@@ -10,10 +10,29 @@
 /// Work of other code's: raw kernels on raw streams, that Refrain is told nothing of.
 namespace foreign {
 
-/// A raw stream with a priority, or of other flags.
+/// Makes a device current for raw calls of this thread.
+class DeviceScope {
+ public:
+  explicit DeviceScope(refrain::Device device) {
+    CUDA_REQUIRE(cudaGetDevice(&previous_));
+    CUDA_REQUIRE(cudaSetDevice(device.index));
+  }
+  ~DeviceScope() { cudaSetDevice(previous_); }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int previous_ = 0;
+};
+
+/// A raw stream of the device that is current for raw calls.
 struct Stream : runtime::Owned<cudaStream_t, cudaStreamDestroy> {
   explicit Stream(int priority = 0) {
     CUDA_REQUIRE(cudaStreamCreateWithPriority(out(), cudaStreamNonBlocking, priority));
+  }
+  explicit Stream(refrain::Device device) {
+    const DeviceScope on(device);
+    CUDA_REQUIRE(cudaStreamCreateWithFlags(out(), cudaStreamNonBlocking));
   }
 };
 
@@ -29,8 +48,9 @@ struct Memory : runtime::Owned<T*, cudaFree> {
 
 /// x[0] += value
 void add(cudaStream_t stream, float* x, float value = 1);
-/// Keeps the stream busy for roughly this long.
+/// Keeps the stream busy for roughly this long. Its device is current for raw calls.
 void keep_busy(cudaStream_t stream, int milliseconds = 50);
+void keep_busy(refrain::Device device, cudaStream_t stream, int milliseconds = 50);
 
 /// Where the array's elements are.
 float* address_of(const refrain::Array& array);
