@@ -74,6 +74,7 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
     if (history == histories_.end()) continue;
     const std::int64_t origin = access.buffer->history_origin();
     for (const RecordedAccess& earlier : history->second) {
+      if (access.begin >= access.end) continue;
       if (earlier.begin >= access.end + origin || access.begin + origin >= earlier.end) continue;
       if (earlier.mode == AccessMode::read && access.mode == AccessMode::read) continue;
       const Node& node = program_->nodes[static_cast<std::size_t>(earlier.node)];

@@ -38,8 +38,8 @@ bool is_ordered(const StreamCore& stream, StreamPoint point) noexcept {
 
 bool conflicts(const AccessRecord& record, const Access& access) noexcept {
   const std::int64_t origin = access.buffer->history_origin();
-  return (record.mode == AccessMode::write || access.mode == AccessMode::write) && record.begin < access.end + origin &&
-         access.begin + origin < record.end;
+  return (record.mode == AccessMode::write || access.mode == AccessMode::write) && access.begin < access.end &&
+         record.begin < access.end + origin && access.begin + origin < record.end;
 }
 
 bool covers(const Access& access, const AccessRecord& record) noexcept {
@@ -66,6 +66,7 @@ std::string describe(const char* label, SourceLocation where) {
 
 bool conflict(const Access& a, const Access& b) noexcept {
   if (a.mode == AccessMode::read && b.mode == AccessMode::read) return false;
+  if (a.begin >= a.end || b.begin >= b.end) return false;
   if (&a.buffer->history() != &b.buffer->history()) return false;
   const std::int64_t x = a.buffer->history_origin();
   const std::int64_t y = b.buffer->history_origin();
