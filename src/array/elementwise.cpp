@@ -3,6 +3,7 @@
 #include "array/make.hpp"
 #include "kernels/elementwise.hpp"
 #include "runtime/array_access.hpp"
+#include "runtime/order.hpp"
 #include "runtime/scalar.hpp"
 #include "runtime/submit.hpp"
 
@@ -227,11 +228,14 @@ Array binary(const char* label, ElementwiseOp op, const Operand& left, const Ope
 /// The operand, or a copy of it in `keep` where writing the target would change elements that are still to be read.
 Operand apart_from(const Array& target, const Operand& operand, const char* label, Array& keep) {
   const Array* array = operand.array();
-  if (array == nullptr || array->buffer() != target.buffer()) return operand;
+  if (array == nullptr) return operand;
   const runtime::Access read = whole(*array, AccessMode::read);
   const runtime::Access written = whole(target, AccessMode::write);
-  if (read.begin >= written.end || written.begin >= read.end) return operand;
-  const bool is_same = read.begin == written.begin && ArrayAccess::shape(*array) == ArrayAccess::shape(target);
+  if (!runtime::conflict(read, written)) return operand;
+  // Two buffers may name the same bytes of other code's.
+  const auto begin = [](const runtime::Access& access) { return access.begin + access.buffer->history_origin(); };
+  const bool is_same = begin(read) == begin(written) && ArrayAccess::shape(*array) == ArrayAccess::shape(target) &&
+                       size_of(ArrayAccess::dtype(*array)) == size_of(ArrayAccess::dtype(target));
   if (is_same) return operand;
   runtime::StreamCore& stream = runtime::thread_stream(target.buffer()->device());
   keep = make_array(stream, ArrayAccess::shape(*array), ArrayAccess::dtype(*array), operand.where());
