@@ -126,13 +126,29 @@ std::vector<StreamPoint> Buffer::users() {
   return users;
 }
 
+/// Other memory may come to lie at the address of what is given back, and has nothing to do with its users.
+void Buffer::forget(DeviceKind kind, void* address, std::int64_t bytes, std::span<const StreamPoint> done) {
+  const auto begin = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address));
+  const OrderLock lock(order_mutex());
+  foreign_history(kind).drop_if([&](const AccessRecord& record) {
+    const auto is_up_to = [&](StreamPoint point) {
+      return point.slot == record.point.slot && record.point.position <= point.position;
+    };
+    return record.mark == nullptr && begin <= record.begin && record.end <= begin + bytes &&
+           std::any_of(done.begin(), done.end(), is_up_to);
+  });
+}
+
 void Buffer::destroy() noexcept {
   if (is_foreign_) {
     if (deleter_ != nullptr) {
-      const auto give = [deleter = std::shared_ptr(std::move(deleter_)), address = address()](const auto&) {
+      const std::vector<StreamPoint> done_then = users();
+      const auto give = [deleter = std::shared_ptr(std::move(deleter_)), address = address(), bytes = size_bytes_,
+                         kind = device_.kind, done_then](const auto&) {
+        forget(kind, address, bytes, done_then);
         (*deleter)(address);
       };
-      LeftBlock::let_go(std::make_unique<LeftBlock>(LeftBlock{users(), nullptr, give}));
+      LeftBlock::let_go(std::make_unique<LeftBlock>(LeftBlock{done_then, nullptr, give}));
     }
   } else if (address_ != nullptr && pinned_by_ != nullptr) {
     const auto give = [device = device_, by = pinned_by_, address = address(),

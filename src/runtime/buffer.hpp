@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,6 +101,7 @@ class Buffer {
   ~Buffer() = default;
 
   static AccessHistory& foreign_history(DeviceKind kind) noexcept;
+  static void forget(DeviceKind kind, void* address, std::int64_t bytes, std::span<const StreamPoint> done);
   void destroy() noexcept;
   std::vector<StreamPoint> users();
 

@@ -47,13 +47,18 @@ bool covers(const Access& access, const AccessRecord& record) noexcept {
   return access.begin + origin <= record.begin && record.end <= access.end + origin;
 }
 
-/// The history of memory that is not Refrain's is never given up with a buffer: what the host has seen done goes once
+/// Whether work up to the point may be left, without asking a device: a stream that is over, or began later, has none.
+bool may_be_busy(StreamPoint point) noexcept {
+  const StreamCore& stream = stream_at(point.slot);
+  return !host_clock().covers(point) && stream.has_native() && point.position > stream.base_position;
+}
+
+/// The history of memory that is not Refrain's is never given up with a buffer: what is known to be done goes once
 /// there is much of it.
 void shorten(AccessHistory& history) {
   constexpr int many = 64;
   if (history.size() < many) return;
-  history.drop_if(
-      [](const AccessRecord& record) { return record.mark == nullptr && host_clock().covers(record.point); });
+  history.drop_if([](const AccessRecord& record) { return record.mark == nullptr && !may_be_busy(record.point); });
 }
 
 std::string describe(const char* label, SourceLocation where) {
@@ -105,9 +110,7 @@ namespace {
 
 /// The stream of the point, if it may have work left up to there. With the order lock held.
 std::shared_ptr<StreamCore> busy_stream(StreamPoint point) {
-  StreamCore& core = stream_at(point.slot);
-  if (host_clock().covers(point) || !core.has_native() || point.position <= core.base_position) return nullptr;
-  return core.shared_from_this();
+  return may_be_busy(point) ? stream_at(point.slot).shared_from_this() : nullptr;
 }
 
 void wait_on_host(OrderLock& lock, StreamPoint point) {
