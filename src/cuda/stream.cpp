@@ -6,6 +6,7 @@
 #include <refrain/error.hpp>
 
 #include <array>
+#include <optional>
 
 namespace refrain::cuda {
 
@@ -70,6 +71,8 @@ bool CudaStream::query() {
   const Asking asking(*this);
   if (is_captured()) return false;
   const CallScope call;
+  std::optional<DeviceScope> current;  // each device has a legacy stream, all of one handle
+  if (is_legacy()) current.emplace(device_);
   const cudaError_t status = is_away_ ? cudaEventQuery(stand_in_) : cudaStreamQuery(stream_);
   if (status == cudaErrorNotReady) {
     ignore(cudaGetLastError());
@@ -83,6 +86,8 @@ void CudaStream::synchronize() {
   const CallScope call;
   {
     const Asking asking(*this);
+    std::optional<DeviceScope> current;
+    if (is_legacy()) current.emplace(device_);
     if (!is_away_) {
       REFRAIN_CUDA_CHECK(cudaStreamSynchronize(stream_));
       return;
@@ -95,6 +100,10 @@ void CudaStream::begin_capture() { step_aside(); }
 
 void CudaStream::leave() noexcept {
   if (is_owned_ || ends_elsewhere()) return;
+  if (is_away_) {  // what it ran is before the capture, and its stand-in tells when that is done
+    leaves_with_capture_ = true;
+    return;
+  }
   try {
     step_aside();
     has_left_ = true;
@@ -115,7 +124,13 @@ void CudaStream::step_aside() {
   for (int count = asking_; count > 0; count = asking_) asking_.wait(count);
 }
 
-void CudaStream::end_capture() noexcept { is_away_ = false; }
+void CudaStream::end_capture() noexcept {
+  if (leaves_with_capture_) {
+    has_left_ = true;
+  } else {
+    is_away_ = false;
+  }
+}
 
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other) {
   CudaStream& awaited = stream_of(other);

@@ -47,6 +47,7 @@ class CudaStream final : public runtime::BackendStream {
   std::atomic<bool> is_away_{false};
   bool is_owned_ = true;
   std::atomic<bool> has_left_{false};
+  bool leaves_with_capture_ = false;  ///< guarded by the order lock
   /// Threads that ask or wait for the stream itself. A capture begins when there are none, since such a call would
   /// invalidate it.
   std::atomic<int> asking_{0};

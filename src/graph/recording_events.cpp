@@ -111,7 +111,12 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
     }
   }
   merge(frontier.clock, point->frontier.clock);
-  if (live_ != nullptr) live_->wait(lane_number, point->number);
+  if (live_ == nullptr) return;
+  if (event.is_wrapped) {  // other code may have recorded it later in this very capture
+    live_->wait_event(lane_number, event.native->native());
+  } else {
+    live_->wait(lane_number, point->number);
+  }
 }
 
 void Recording::expect_outside_wait(const EventCore& event) {

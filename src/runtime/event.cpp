@@ -110,7 +110,8 @@ std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) 
     }
     first = core_->native;
     last = end.core_->native;
-    one_device = core_->device == end.core_->device;
+    // Of a record that other code made CUDA alone knows the device.
+    one_device = !core_->device || !end.core_->device || core_->device == end.core_->device;
   }
   for (const auto& [native, event] : {std::pair{first, core_}, std::pair{last, end.core_}}) {
     if (!native->query()) {
