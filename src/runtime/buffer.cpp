@@ -4,6 +4,7 @@
 #include "runtime/ledger.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
+#include "runtime/thread_state.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -101,7 +102,9 @@ struct LeftBlock {
     try {
       const auto busy = busy_streams(block->users);
       const bool by_one = busy.size() == 1 && block->by != nullptr && busy.front()->device.kind == block->by->kind();
-      if (by_one || std::all_of(block->users.begin(), block->users.end(), is_done)) {
+      // A deleter may free in a way that no live capture of the thread allows, and belongs to no capture.
+      const bool may_give = block->by != nullptr || !thread_state().is_recording();
+      if (may_give && (by_one || std::all_of(block->users.begin(), block->users.end(), is_done))) {
         block->give(by_one ? busy.front() : nullptr);
         return;
       }
