@@ -2,6 +2,7 @@
 
 #include "native_graph.hpp"
 #include "support.hpp"
+#include "support_runtime.hpp"
 #include "support_scopes.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -51,6 +52,23 @@ BOOST_AUTO_TEST_CASE(a_capture_that_is_found_invalidated_at_its_end_is_gone) {
       BOOST_TEST(rf::test::holds(x, 5));
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_scoped_capture_that_waits_for_a_wrapped_event_of_outside_is_over_as_cudas_is) {
+  const runtime::Stream outside;
+  const runtime::Event native;
+  const rf::Event event = rf::Event::wrap(native);
+  CUDA_REQUIRE(cudaEventRecord(native, outside));
+  const rf::Stream origin;
+  rf::Capture capture(origin, {.live = true});
+  rf::bench::empty(origin);
+  // CUDA alone knows whether other code recorded it in this capture.
+  rf::test::require_error(rf::Errc::capture_isolation, [&] { origin.wait_event(event); });
+  rf::test::require_error(rf::Errc::capture_invalidated, [&] { capture.end(); });
+  BOOST_TEST(runtime::status(origin.native()) == cudaStreamCaptureStatusNone);
+  origin.wait_event(event);
+  const rf::StreamGuard on(origin);
+  BOOST_TEST(rf::test::holds(rf::test::filled(1) + 1, 2));
 }
 
 BOOST_AUTO_TEST_CASE(a_replay_that_a_live_capture_refuses_leaves_it_intact) {

@@ -92,7 +92,7 @@ struct Program {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(cuda_report_foreign, *label("sanitize"))
+BOOST_AUTO_TEST_SUITE(cuda_report_foreign)
 
 BOOST_AUTO_TEST_CASE(a_call_that_synchronises_in_a_forked_branch_is_named_and_the_rest_goes_on, *label("report-52")) {
   for (const Misdeed& misdeed : misdeeds) {

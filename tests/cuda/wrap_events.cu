@@ -361,20 +361,6 @@ BOOST_AUTO_TEST_CASE(other_code_waits_in_a_live_capture_for_a_record_of_refrains
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_scoped_live_capture_that_waits_for_outside_is_over_as_cudas_is) {
-  Wrapped w;
-  const rf::Stream origin;
-  CUDA_REQUIRE(cudaEventRecord(w.native, w.other));
-  rf::Capture capture(origin, {.live = true});
-  rf::bench::empty(origin);
-  require_error(rf::Errc::capture_isolation, [&] { origin.wait_event(w.event); });
-  require_error(rf::Errc::capture_invalidated, [&] { capture.end(); });
-  BOOST_TEST(runtime::status(origin.native()) == cudaStreamCaptureStatusNone);
-  origin.wait_event(w.event);
-  w.x.assign(1);
-  BOOST_TEST(holds(w.x, 1));
-}
-
 // Nodes
 
 BOOST_AUTO_TEST_CASE(an_external_record_is_a_node_that_other_code_waits_for) {
