@@ -241,8 +241,10 @@ void GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> be
   cudaGraphNode_t node = nullptr;
   const kernels::Target target(graph, before.data(), before.size(), &node);
   std::visit(AsNode{{target, command_.device.index, addresses_}, literal_}, command_.payload);
+  const auto* kernel = std::get_if<runtime::KernelCommand>(&command_.payload);
+  const bool has_own = kernel != nullptr && kernel->get().config().priority;
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  if (priority != 0) REFRAIN_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
+  if (priority != 0 && !has_own) REFRAIN_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
   if (type == cudaGraphNodeTypeKernel) {
     cudaKernelNodeAttrValue value{};
     value.priority = priority;
