@@ -387,6 +387,39 @@ BOOST_AUTO_TEST_CASE(a_fork_that_is_not_joined_is_found_at_the_end_of_a_live_cap
   BOOST_TEST(eager_work_is_right(x));
 }
 
+// Graphs of the program's own
+
+BOOST_AUTO_TEST_CASE(a_graph_with_memory_nodes_is_refused_and_leaves_captures_intact) {
+  runtime::Graph mine;
+  {
+    const runtime::Stream stream;
+    void* memory = nullptr;
+    runtime::begin(stream);
+    CUDA_REQUIRE(cudaMallocAsync(&memory, 16, stream));
+    CUDA_REQUIRE(cudaFreeAsync(memory, stream));
+    CUDA_REQUIRE(cudaStreamEndCapture(stream, mine.out()));
+  }
+  rf::Array x = rf::zeros({size});
+  const auto refused = [&] {
+    require_error(rf::Errc::not_supported, [&] { rf::current_stream().add_graph(mine, "mine"); },
+                  {"[mine]", "memory nodes", "enqueue_errors.cu:"});
+  };
+  refused();
+  for (const bool live : rf::test::live_modes) {
+    const rf::Graph graph = rf::capture(
+        [&] {
+          x += 1;
+          refused();
+          enqueue(x, Adds{2});
+        },
+        {.live = live});
+    BOOST_TEST(graph.node_count() == 2);
+    graph.instantiate().replay();
+  }
+  BOOST_TEST(rf::test::holds(x, 6));
+  BOOST_TEST(eager_work_is_right(x));
+}
+
 // Refrain in functions
 
 BOOST_AUTO_TEST_CASE(calls_that_reach_a_device_are_refused_in_a_function) {
