@@ -14,39 +14,7 @@ namespace {
 
 constexpr Device a_host_device{DeviceKind::host, 0};
 
-/// The device under test when it is a GPU. Without one there is one kind of devices, and nothing native.
-std::optional<Device> a_gpu() {
-  if (current_device().kind == DeviceKind::cuda) return current_device();
-  BOOST_TEST_MESSAGE("left out: it needs a GPU");
-  return std::nullopt;
-}
-
 std::optional<std::pair<Device, Device>> two_gpus() { return a_gpu() ? two_devices() : std::nullopt; }
-
-/// A launch that is refused.
-class NoKernel final : public detail::KernelCall {
- public:
-  std::shared_ptr<KernelCall> clone() const override { return std::make_shared<NoKernel>(); }
-  int launch(cudaStream_t, void* const*) const override { return 0; }
-  int add_to(cudaGraph_t, std::span<const cudaGraphNode_t>, void* const*, cudaGraphNode_t*) const override { return 0; }
-  int set_in(cudaGraphExec_t, cudaGraphNode_t, void* const*) const override { return 0; }
-  const LaunchConfig& config() const noexcept override { return config_; }
-  void set_config(const LaunchConfig& config) override { config_ = config; }
-  void set_value(int, const void*) override {}
-  bool has_pointer(const void*) const noexcept override { return false; }
-  void replace_pointer(const KernelCall&, const void*, void*) override {}
-
- private:
-  LaunchConfig config_;
-};
-
-void launch_nothing(const Stream& stream, const LaunchConfig& config) {
-  detail::submit_launch(stream, config, NoKernel(), {}, {}, true);
-}
-
-void launch_nothing(const Stream& stream, const LaunchConfig& config, const detail::KernelArgument& array) {
-  detail::submit_launch(stream, config, NoKernel(), {&array, 1}, {}, true);
-}
 
 /// A stream that does not go on before the end of the scope.
 class HeldStream {
@@ -422,36 +390,6 @@ BOOST_AUTO_TEST_CASE(a_graph_reads_an_array_of_one_never_replayed) {
   auto [first, made] = capture([] { return ones({3}); });
   const GraphExec exec = capture([&made = made] { return made + 1; }).first.instantiate();
   check_error_text([&] { exec.replay(); });
-}
-
-// Launches are refused before anything asks for the kernel.
-
-BOOST_AUTO_TEST_CASE(a_kernel_with_a_grid_of_nothing) {
-  check_error_text([] { launch_nothing(current_stream(), {.grid = 0}); });
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_with_too_many_threads) {
-  check_error_text([] { launch_nothing(current_stream(), {.block = {1024, 2}}); });
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_whose_clusters_do_not_fit) {
-  check_error_text([] { launch_nothing(current_stream(), {.grid = 3, .cluster = 2}); });
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_on_the_host) {
-  check_error_text([] { launch_nothing(Stream(a_host_device), {}); });
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_with_an_array_of_another_device) {
-  if (!a_gpu()) return;
-  const Array there = ones({2}, {.device = a_host_device});
-  check_error_text([&] { launch_nothing(current_stream(), {}, {readwrite(there), DType::float32, 0}); });
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_with_an_array_of_another_type) {
-  if (!a_gpu()) return;
-  const Array x = ones({2});
-  check_error_text([&] { launch_nothing(current_stream(), {}, {readwrite(x), DType::int32, 0}); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

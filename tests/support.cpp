@@ -73,6 +73,12 @@ bool seen_pending(const Stream& stream, const std::function<bool()>& is_done) {
   return false;
 }
 
+std::optional<Device> a_gpu() {
+  if (current_device().kind == DeviceKind::cuda) return current_device();
+  BOOST_TEST_MESSAGE("left out: it needs a GPU");
+  return std::nullopt;
+}
+
 std::optional<std::pair<Device, Device>> two_devices() {
   const DeviceKind kind = current_device().kind;
   if (device_count(kind) >= 2) return std::pair{Device{kind, 0}, Device{kind, 1}};

@@ -27,6 +27,9 @@ void keep_busy(const Stream& stream, int milliseconds = 50);
 /// not, since a thread that was interrupted may come too late to see work unfinished.
 bool seen_pending(const Stream& stream, const std::function<bool()>& is_done);
 
+/// The device under test when it is a GPU; nothing, and a message, when it is not.
+std::optional<Device> a_gpu();
+
 /// Two ordinals of the device kind under test; nothing, and a message, where there is one only.
 std::optional<std::pair<Device, Device>> two_devices();
 

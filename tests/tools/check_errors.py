@@ -1,6 +1,6 @@
 """Fails when an error of src/ or include/ has no line in tests/data/errors.txt, or a line is not of the form of errors.
 
-The lines are written by the suites error_texts*: REFRAIN_UPDATE_ERRORS=1 refrain_tests --run_test='error_texts*'
+The lines are written by the suites *error_texts*: REFRAIN_UPDATE_ERRORS=1 refrain_tests --run_test='*error_texts*'
 and by REFRAIN_UPDATE_ERRORS=1 refrain_library_tests --run_test='library_error_texts*'
 """
 
@@ -123,7 +123,7 @@ def malformed(key: str, text: str) -> list[str]:
 
 def wrong_keys(keys: list[str]) -> list[str]:
     """Complaints about the order of the lines, and about lines and cases without each other."""
-    cases = {case.name for file in TESTS.rglob("error_texts*.cpp") for case in cases_of(file)}
+    cases = {case.name for file in TESTS.rglob("error_texts*.c*") for case in cases_of(file)}
     wrong = [f"errors.txt, {key}: there is no such case" for key in keys if key not in cases]
     wrong += [f"errors.txt: there is no line for the case {case}" for case in sorted(cases.difference(keys))]
     if keys != sorted(set(keys)):
