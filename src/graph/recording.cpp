@@ -247,6 +247,7 @@ void Recording::require_joined(SourceLocation where) {
 }
 
 std::shared_ptr<Program> Recording::end(SourceLocation where) {
+  runtime::refuse_in_callback("end", where);  // which may be a part of this capture
   if (scope_ == Scope::thread && std::this_thread::get_id() != thread_) {
     throw Error(Errc::capture_wrong_thread, "end", str(),
                 "a thread-scoped capture is ended by the thread that began it; end it there", where);
