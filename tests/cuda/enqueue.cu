@@ -44,24 +44,6 @@ struct Way {
 };
 constexpr Way ways[] = {{false, rf::Optimize::none}, {false, rf::Optimize::all}, {true, rf::Optimize::all}};
 
-/// A stream and events of the program's own, for forks in functions.
-struct Fork {
-  runtime::Stream side;
-  runtime::Event forked;
-  runtime::Event joined;
-
-  void begin(cudaStream_t from) const {
-    CUDA_REQUIRE(cudaEventRecord(forked, from));
-    CUDA_REQUIRE(cudaStreamWaitEvent(side, forked));
-  }
-  void join(cudaStream_t to) const {
-    CUDA_REQUIRE(cudaEventRecord(joined, side));
-    CUDA_REQUIRE(cudaStreamWaitEvent(to, joined));
-  }
-};
-
-int node_count(const rf::GraphExec& exec) { return runtime::node_count(exec.native_graph()); }
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_enqueue, *boost::unit_test::label("sanitize"))
@@ -151,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_function_may_refer_to_locals_that_are_gone_when_its_work_
 }
 
 BOOST_AUTO_TEST_CASE(a_function_may_fork_to_its_own_streams_copy_and_fill) {
-  const Fork fork;
+  const runtime::Fork fork;
   for (const Mode mode : rf::test::all_modes) {
     BOOST_TEST_CONTEXT(mode) {
       rf::Array x = rf::full({2, size}, 7);
@@ -174,24 +156,6 @@ BOOST_AUTO_TEST_CASE(a_function_may_fork_to_its_own_streams_copy_and_fill) {
       BOOST_TEST(rf::test::holds(sum.slice(1, 2), 118));
     }
   }
-}
-
-BOOST_AUTO_TEST_CASE(a_function_may_put_nothing_there_and_the_order_around_it_stays) {
-  rf::Array x = rf::ones({size});
-  const auto body = [&] {
-    x += 1;
-    rf::current_stream().enqueue("nothing", rf::readwrite(x), [](cudaStream_t, float*) {});
-    x *= 5;
-  };
-  const rf::Graph held_back = rf::capture(body);
-  const rf::Graph live = rf::capture(body, {.live = true});
-  BOOST_TEST(held_back.node_count() == 3);
-  const rf::GraphExec exec = held_back.instantiate();
-  BOOST_TEST((read_graph(exec.native_graph()).edges == std::set<std::pair<int, int>>{{0, 1}}));
-  BOOST_TEST((read_graph(live.native()).edges == std::set<std::pair<int, int>>{{0, 1}}));
-  exec.replay();
-  live.instantiate().replay();
-  BOOST_TEST(rf::test::holds(x, 55));
 }
 
 // Arrays
@@ -323,112 +287,6 @@ BOOST_AUTO_TEST_CASE(bytes_at_an_address_are_given_as_any_pointer) {
   }
 }
 
-// The node
-
-BOOST_AUTO_TEST_CASE(a_function_is_one_node_with_label_place_and_edges) {
-  rf::Array x = rf::ones({size});
-  for (const bool live : rf::test::live_modes) {
-    const rf::Graph graph = rf::capture(
-        [&] {
-          x += 1;
-          rf::current_stream().enqueue("mine", rf::readwrite(x), [](cudaStream_t stream, float* to) {
-            Adds{1}(stream, to);
-            Adds{2}(stream, to);
-          });
-          x += 1;
-        },
-        {.live = live});
-    BOOST_REQUIRE_EQUAL(graph.node_count(), 3);
-    const rf::GraphNode node = graph.nodes()[1];
-    BOOST_TEST(node.label == "mine");
-    BOOST_TEST(node.kind == "foreign");
-    BOOST_TEST((node.where.str().find("enqueue.cu:") != std::string::npos));
-    BOOST_TEST((rf::test::edges(graph) == rf::test::Edges{{0, 1}, {1, 2}}));
-    BOOST_TEST(node_count(graph.instantiate()) == 4);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(the_nodes_are_those_that_live_capture_gives) {
-  const Fork fork;
-  rf::Array x = rf::ones({size});
-  rf::Array y = rf::ones({size});
-  const rf::Stream side;
-  const auto body = [&] {
-    x += 1;
-    rf::current_stream().enqueue("chain", rf::read(x), rf::write(y),
-                                 [](cudaStream_t stream, const float* from, float* to) {
-                                   CUDA_REQUIRE(cudaMemsetAsync(to, 0, bytes, stream));
-                                   CUDA_REQUIRE(cudaMemcpyAsync(to, from, bytes / 2, cudaMemcpyDeviceToDevice, stream));
-                                   Adds{1}(stream, to);
-                                 });
-    side.wait_stream(rf::current_stream());
-    side.enqueue("diamond", rf::readwrite(y), [&](cudaStream_t stream, float* to) {
-      Adds{1}(stream, to);
-      fork.begin(stream);
-      add<<<1, threads, 0, fork.side>>>(to, 1, threads);
-      add<<<1, threads, 0, stream>>>(to + threads, 1, threads);
-      fork.join(stream);
-      Adds{1}(stream, to);
-    });
-    rf::current_stream().wait_stream(side);
-    y += 1;
-  };
-  const rf::Graph held_back = rf::capture(body);
-  const rf::Graph live = rf::capture(body, {.live = true});
-  const NativeGraph native = read_graph(live.native());
-  BOOST_TEST(native.types.size() == 9U);
-  BOOST_TEST(read_graph(held_back.instantiate({.optimize = rf::Optimize::none}).native_graph()) == native);
-}
-
-BOOST_AUTO_TEST_CASE(kernels_have_the_priority_of_the_stream) {
-  const int highest = rf::Stream::priority_range(rf::current_device()).second;
-  const rf::Stream urgent(highest);
-  rf::Array x = rf::zeros({size});
-  urgent.wait_stream(rf::current_stream());
-  for (const bool live : rf::test::live_modes) {
-    const rf::GraphExec exec =
-        rf::capture([&] { urgent.enqueue("mine", rf::readwrite(x), Adds{1}); }, {.live = live}).instantiate();
-    cudaGraphNode_t node = nullptr;
-    std::size_t count = 1;
-    CUDA_REQUIRE(cudaGraphGetNodes(exec.native_graph(), &node, &count));
-    cudaKernelNodeAttrValue value{};
-    CUDA_REQUIRE(cudaGraphKernelNodeGetAttribute(node, cudaKernelNodeAttributePriority, &value));
-    BOOST_TEST(value.priority == highest);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(a_graph_with_a_function_runs_in_other_graphs) {
-  for (const rf::Optimize optimize : {rf::Optimize::none, rf::Optimize::all}) {
-    rf::Array x = rf::zeros({size});
-    const rf::GraphExec inner = rf::capture([&] {
-                                  rf::Array made = rf::ones({size});
-                                  rf::current_stream().enqueue("mine", rf::readwrite(made), rf::readwrite(x),
-                                                               [](cudaStream_t stream, float* a, float* b) {
-                                                                 Adds{1}(stream, a);
-                                                                 Adds{2}(stream, b);
-                                                               });
-                                  x += made;
-                                }).instantiate({.optimize = optimize});
-    inner.replay();
-    BOOST_TEST(rf::test::holds(x, 4));
-    for (const bool live : rf::test::live_modes) {
-      x.assign(0);
-      const rf::GraphExec outer = rf::capture(
-                                      [&] {
-                                        inner.replay();
-                                        x *= 2;
-                                        inner.replay();
-                                      },
-                                      {.live = live})
-                                      .instantiate({.optimize = optimize});
-      outer.replay();
-      BOOST_TEST(rf::test::holds(x, 12));
-      inner.replay();
-      BOOST_TEST(rf::test::holds(x, 16));
-    }
-  }
-}
-
 // Functions by device
 
 BOOST_AUTO_TEST_CASE(each_device_calls_the_function_that_is_given_for_it) {
@@ -447,55 +305,6 @@ BOOST_AUTO_TEST_CASE(each_device_calls_the_function_that_is_given_for_it) {
       }
     }
   }
-}
-
-// Memory in stream order
-
-BOOST_AUTO_TEST_CASE(a_function_may_take_and_free_memory_in_stream_order) {
-  const auto work = [](cudaStream_t stream, float* x) {
-    float* scratch = nullptr;
-    CUDA_REQUIRE(cudaMallocAsync(&scratch, bytes, stream));
-    multiply<<<blocks, threads, 0, stream>>>(x, 3, scratch, size);
-    multiply<<<blocks, threads, 0, stream>>>(scratch, 1, x, size);
-    CUDA_REQUIRE(cudaFreeAsync(scratch, stream));
-  };
-  for (const Way& way : ways) {
-    rf::Array x = rf::ones({size});
-    rf::current_stream().enqueue("mine", rf::readwrite(x), work);
-    const rf::Graph graph = rf::capture(
-        [&] {
-          x += 1;
-          rf::current_stream().enqueue("mine", rf::readwrite(x), work);
-          x += 1;
-        },
-        {.live = way.live});
-    const rf::GraphExec exec = graph.instantiate({.optimize = way.optimize});
-    exec.replay();
-    exec.replay();
-    BOOST_TEST(rf::test::holds(x, 43));  // 3, 13, 43
-  }
-}
-
-BOOST_AUTO_TEST_CASE(such_a_function_is_in_one_executable_only) {
-  rf::Array x = rf::ones({size});
-  const rf::Graph graph = rf::capture([&] {
-    rf::current_stream().enqueue("mine", rf::readwrite(x), [](cudaStream_t stream, float* to) {
-      void* scratch = nullptr;
-      CUDA_REQUIRE(cudaMallocAsync(&scratch, bytes, stream));
-      Adds{1}(stream, to);
-      CUDA_REQUIRE(cudaFreeAsync(scratch, stream));
-    });
-  });
-  const rf::GraphExec exec = graph.instantiate();
-  require_error(rf::Errc::not_supported, [&] { graph.instantiate(); }, {"[mine]", "workspace", "enqueue.cu:"});
-  const rf::Graph outer = rf::capture([&] {
-    exec.replay();
-    x += 1;
-  });
-  require_error(rf::Errc::not_supported, [&] { outer.instantiate(); }, {"[mine]", "workspace", "enqueue.cu:"});
-  exec.replay();
-  exec.replay();
-  BOOST_TEST(rf::test::holds(x, 3));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

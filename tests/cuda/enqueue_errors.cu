@@ -2,14 +2,10 @@
 
 #include "native_graph.hpp"
 #include "support.hpp"
-#include "support_concurrency.hpp"
 #include "support_runtime.hpp"
 #include "support_scopes.hpp"
 
 #include <refrain/cuda.hpp>
-
-#include <memory>
-#include <optional>
 
 namespace rf = refrain;
 using rf::test::require_error;
@@ -33,17 +29,6 @@ using Function = std::function<void(cudaStream_t stream, float* x)>;
 void enqueue(rf::Array& x, const Function& function) {
   rf::current_stream().enqueue("mine", rf::readwrite(x), function);
 }
-
-/// A stream of the program's own that functions may fork to.
-struct Elsewhere {
-  runtime::Stream stream;
-  runtime::Event event;
-
-  void fork(cudaStream_t from) const {
-    CUDA_REQUIRE(cudaEventRecord(event, from));
-    CUDA_REQUIRE(cudaStreamWaitEvent(stream, event));
-  }
-};
 
 bool eager_work_is_right(rf::Array& x) {
   x.assign(1);
@@ -101,14 +86,14 @@ BOOST_AUTO_TEST_SUITE(cuda_enqueue_errors)
 // In captures
 
 BOOST_AUTO_TEST_CASE(waiting_and_asking_are_refused) {
-  const Elsewhere other;
+  const runtime::Fork fork;
   require_forbidden([](cudaStream_t stream) { static_cast<void>(cudaStreamSynchronize(stream)); });
   require_forbidden([](cudaStream_t stream) { static_cast<void>(cudaStreamQuery(stream)); });
   require_forbidden([](cudaStream_t) { static_cast<void>(cudaDeviceSynchronize()); });
-  require_forbidden([&](cudaStream_t) { static_cast<void>(cudaStreamSynchronize(other.stream)); });
+  require_forbidden([&](cudaStream_t) { static_cast<void>(cudaStreamSynchronize(fork.side)); });
   require_forbidden([&](cudaStream_t stream) {
-    CUDA_REQUIRE(cudaEventRecord(other.event, stream));
-    static_cast<void>(cudaEventSynchronize(other.event));
+    CUDA_REQUIRE(cudaEventRecord(fork.forked, stream));
+    static_cast<void>(cudaEventSynchronize(fork.forked));
   });
 }
 
@@ -138,12 +123,12 @@ BOOST_AUTO_TEST_CASE(what_fails_in_the_function_may_be_looked_at_and_is_refused_
 }
 
 BOOST_AUTO_TEST_CASE(a_fork_that_is_not_joined_is_refused) {
-  const Elsewhere other;
+  const runtime::Fork fork;
   require_refused(rf::Errc::capture_unjoined, {"unjoined"}, [&](cudaStream_t stream, float* x) {
-    other.fork(stream);
-    Adds{100}(other.stream, x);
+    fork.begin(stream);
+    Adds{100}(fork.side, x);
   });
-  BOOST_TEST(runtime::status(other.stream) == cudaStreamCaptureStatusNone);
+  BOOST_TEST(runtime::status(fork.side) == cudaStreamCaptureStatusNone);
 }
 
 BOOST_AUTO_TEST_CASE(ending_the_capture_is_refused) {
@@ -197,15 +182,15 @@ BOOST_AUTO_TEST_CASE(an_error_from_before_is_not_laid_at_the_functions_door) {
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_is_handed_on_as_it_is) {
-  const Elsewhere other;
+  const runtime::Fork fork;
   const auto is_own = [](const std::function<void()>& call) { BOOST_CHECK_THROW(call(), Own); };
   require_intact(is_own, [](cudaStream_t stream, float* x) {
     Adds{100}(stream, x);
     throw Own{};
   });
   require_intact(is_own, [&](cudaStream_t stream, float* x) {
-    other.fork(stream);
-    Adds{100}(other.stream, x);
+    fork.begin(stream);
+    Adds{100}(fork.side, x);
     throw Own{};
   });
   require_intact(is_own, [](cudaStream_t stream, float*) {
@@ -243,7 +228,7 @@ BOOST_AUTO_TEST_CASE(what_only_captures_forbid_is_fine_eagerly) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_is_left_capturing_is_found_and_usable) {
-  const Elsewhere other;
+  const runtime::Fork fork;
   rf::Array x = rf::zeros({size});
   const rf::Stream stream = rf::current_stream();
   const std::pair<rf::Errc, Function> functions[] = {
@@ -251,8 +236,8 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_left_capturing_is_found_and_usable) {
       {rf::Errc::illegal_state,
        [&](cudaStream_t native, float* to) {
          runtime::begin(native);
-         other.fork(native);
-         Adds{100}(other.stream, to);
+         fork.begin(native);
+         Adds{100}(fork.side, to);
        }},
       {rf::Errc::illegal_state,
        [](cudaStream_t native, float*) {
@@ -321,72 +306,6 @@ BOOST_AUTO_TEST_CASE(work_from_before_an_exception_is_in_order) {
   BOOST_TEST(x.slice(0, 1).item<float>() == 7);
 }
 
-// While live
-
-BOOST_AUTO_TEST_CASE(a_live_capture_that_a_function_breaks_is_gone_and_its_streams_are_usable) {
-  const Function functions[] = {
-      [](cudaStream_t stream, float*) { static_cast<void>(cudaStreamSynchronize(stream)); },
-      [](cudaStream_t, float*) { static_cast<void>(cudaDeviceSynchronize()); },
-      [](cudaStream_t stream, float*) { runtime::end(stream); },
-  };
-  for (const rf::test::Scope scope : {rf::test::Scope{false, true}, rf::test::Scope{true, true}}) {
-    for (const Function& function : functions) {
-      BOOST_TEST_CONTEXT(scope) {
-        const rf::Stream origin;
-        rf::Array x = rf::zeros({size});
-        origin.wait_stream(rf::current_stream());
-        const auto body = [&] {
-          x += 1;
-          enqueue(x, function);
-        };
-        require_error(rf::Errc::capture_invalidated, [&] { rf::test::record(scope, origin, body); },
-                      {"[mine]", "live", "enqueue_errors.cu:"});
-        BOOST_TEST(!rf::is_capturing());
-        BOOST_TEST(!origin.is_capturing());
-        const rf::StreamGuard on(origin);
-        BOOST_TEST(eager_work_is_right(x));
-        x.assign(0);
-        rf::test::record(scope, origin, [&] { enqueue(x, Adds{1}); }).instantiate().replay();
-        BOOST_TEST(rf::test::holds(x, 1));
-      }
-    }
-  }
-}
-
-BOOST_AUTO_TEST_CASE(an_exception_in_a_live_capture_is_handed_on_as_it_is) {
-  for (const rf::test::Scope scope : {rf::test::Scope{false, true}, rf::test::Scope{true, true}}) {
-    BOOST_TEST_CONTEXT(scope) {
-      const rf::Stream origin;
-      rf::Array x = rf::zeros({size});
-      origin.wait_stream(rf::current_stream());
-      const auto body = [&] {
-        enqueue(x, [](cudaStream_t stream, float* to) {
-          Adds{100}(stream, to);
-          throw Own{};
-        });
-      };
-      BOOST_CHECK_THROW(rf::test::record(scope, origin, body), Own);
-      BOOST_TEST(!origin.is_capturing());
-      const rf::StreamGuard on(origin);
-      BOOST_TEST(eager_work_is_right(x));
-    }
-  }
-}
-
-BOOST_AUTO_TEST_CASE(a_fork_that_is_not_joined_is_found_at_the_end_of_a_live_capture) {
-  const Elsewhere other;
-  rf::Array x = rf::zeros({size});
-  const auto body = [&] {
-    enqueue(x, [&](cudaStream_t stream, float* to) {
-      other.fork(stream);
-      Adds{100}(other.stream, to);
-    });
-  };
-  require_error(rf::Errc::capture_unjoined, [&] { rf::capture(body, {.live = true}); });
-  BOOST_TEST(runtime::status(other.stream) == cudaStreamCaptureStatusNone);
-  BOOST_TEST(eager_work_is_right(x));
-}
-
 // Graphs of the program's own
 
 BOOST_AUTO_TEST_CASE(a_graph_with_memory_nodes_is_refused_and_leaves_captures_intact) {
@@ -418,93 +337,6 @@ BOOST_AUTO_TEST_CASE(a_graph_with_memory_nodes_is_refused_and_leaves_captures_in
   }
   BOOST_TEST(rf::test::holds(x, 6));
   BOOST_TEST(eager_work_is_right(x));
-}
-
-// Refrain in functions
-
-BOOST_AUTO_TEST_CASE(calls_that_reach_a_device_are_refused_in_a_function) {
-  const rf::Stream other;
-  const rf::Array array = rf::zeros({size});
-  const rf::GraphExec exec = rf::capture([&] { rf::bench::empty(rf::current_stream()); }).instantiate();
-  const rf::Graph graph = rf::capture([] {});
-  rf::Event event;
-  const auto body = [&] {
-    std::vector<std::string> codes;
-    const auto code_of = [&](const std::function<void()>& call) {
-      codes.emplace_back("nothing thrown");
-      try {
-        call();
-      } catch (const rf::Error& error) {
-        codes.back() = rf::to_string(error.code());
-      }
-    };
-    rf::Array x = array;
-    enqueue(x, [&](cudaStream_t stream, float* to) {
-      const rf::Stream here = rf::current_stream();
-      for (const rf::Stream& each : {here, other}) {
-        code_of([&] { rf::bench::empty(each); });
-        code_of([&] { each.synchronize(); });
-        code_of([&] { each.query(); });
-        code_of([&] { each.launch_host_func([] {}); });
-        code_of([&] { each.enqueue("inner", [](cudaStream_t) {}); });
-        code_of([&] { each.launch({}, add, array, 1.0F); });
-        code_of([&] { event.record(each); });
-        code_of([&] { each.wait_event(event); });
-        code_of([&] { exec.replay(each); });
-      }
-      code_of([&] { array + 1; });
-      code_of([&] { rf::zeros({size}); });
-      code_of([&] { array.to_vector<float>(); });
-      code_of([] { rf::Stream(); });
-      code_of([] { rf::synchronize(); });
-      code_of([] { rf::capture([] {}); });
-      code_of([&] { graph.instantiate(); });
-      code_of([&] { rf::memory_stats(array.device()); });
-      code_of([&] { rf::trim(array.device()); });
-      code_of([&] { rf::to_device(array, {rf::DeviceKind::host, 0}); });
-      Adds{1}(stream, to);
-    });
-    BOOST_TEST(codes.size() == 28U);
-    for (std::size_t i = 0; i < codes.size(); ++i) BOOST_TEST(codes[i] == "not_permitted", i << ": " << codes[i]);
-  };
-  body();
-  rf::capture(body).instantiate().replay();
-  rf::capture(body, {.live = true}).instantiate().replay();
-  BOOST_TEST(rf::test::holds(array, 3));
-}
-
-BOOST_AUTO_TEST_CASE(arrays_streams_events_and_graphs_may_be_dropped_in_a_function) {
-  const rf::Device device = rf::current_device();
-  for (const std::optional<bool> live : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
-    rf::Array x = rf::zeros({size});
-    rf::synchronize();
-    const std::int64_t before = rf::memory_stats(device).live;
-    {
-      rf::Array dropped = rf::ones({1000});
-      auto stream = std::make_unique<rf::Stream>();
-      auto event = std::make_unique<rf::Event>();
-      auto exec = std::make_unique<rf::GraphExec>(rf::capture([&] { rf::Array y = dropped + 1; }).instantiate());
-      exec->replay(*stream);
-      event->record(*stream);
-      const auto body = [&] {
-        enqueue(x, [&](cudaStream_t native, float* to) {
-          exec.reset();
-          event.reset();
-          stream.reset();
-          dropped = {};
-          Adds{1}(native, to);
-        });
-      };
-      if (!live) {
-        body();
-      } else {
-        rf::capture(body, {.live = *live}).instantiate().replay();
-      }
-      BOOST_TEST(!dropped.defined());
-    }
-    BOOST_TEST(rf::test::holds(x, 1));
-    BOOST_TEST(rf::test::eventually([&] { return rf::memory_stats(device).live == before; }));
-  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -112,6 +112,22 @@ inline cudaStreamCaptureStatus status(cudaStream_t stream) {
   return answer;
 }
 
+/// A stream that work forks to and is joined from.
+struct Fork {
+  Stream side;
+  Event forked;
+  Event joined;
+
+  void begin(cudaStream_t from) const {
+    CUDA_REQUIRE(cudaEventRecord(forked, from));
+    CUDA_REQUIRE(cudaStreamWaitEvent(side, forked));
+  }
+  void join(cudaStream_t to) const {
+    CUDA_REQUIRE(cudaEventRecord(joined, side));
+    CUDA_REQUIRE(cudaStreamWaitEvent(to, joined));
+  }
+};
+
 // Graphs
 
 inline int node_count(cudaGraph_t graph) {
