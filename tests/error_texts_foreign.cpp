@@ -19,7 +19,8 @@ class NoKernel final : public detail::KernelCall {
   const LaunchConfig& config() const noexcept override { return config_; }
   void set_config(const LaunchConfig& config) override { config_ = config; }
   void set_value(int, const void*) override {}
-  int replace_pointer(const void*, void*) override { return 0; }
+  bool has_pointer(const void*) const noexcept override { return false; }
+  void replace_pointer(const KernelCall&, const void*, void*) override {}
 
  private:
   LaunchConfig config_;

@@ -98,7 +98,7 @@ runtime::StreamCore& reading_stream(Buffer& buffer) {
     runtime::StreamCore& writer = runtime::stream_at(history[0].at().slot);
     const bool is_newest = writer.position == history[0].at().position;  // else the read would wait for more
     if (is_newest && writer.has_native() && !writer.retired && writer.device == buffer.device() &&
-        writer.recorder == nullptr) {
+        writer.recorder == nullptr && !(writer.is_exposed && writer.native().is_captured())) {
       return writer;
     }
   }
@@ -227,12 +227,15 @@ void require_usable(const Array& array, const char* call, SourceLocation where) 
   require_defined(array, call, where);
   const Buffer& buffer = *array.buffer();
   if (buffer.state() == Buffer::State::ready) return;
-  if (runtime::recorder_of(runtime::thread_stream(buffer.device())) == nullptr) require_values(array, call, where);
+  runtime::StreamCore& stream = runtime::thread_stream(buffer.device());
+  runtime::notice_capture(stream, call, where);
+  if (runtime::recorder_of(stream) == nullptr) require_values(array, call, where);
 }
 
 void require_values(const Array& array, const char* call, SourceLocation where) {
   const Buffer& buffer = *array.buffer();
   runtime::StreamCore& stream = runtime::thread_stream(buffer.device());
+  runtime::notice_capture(stream, call, where);
   {
     const OrderLock lock(order_mutex());
     const runtime::Recorder* recorder = runtime::recorder_of(stream);

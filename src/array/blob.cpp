@@ -58,7 +58,9 @@ void require_memory(const void* address, const Shape& shape, DType dtype, Device
 
 /// The memory's first use waits for what is on the stream.
 void come_after_stream(Buffer& buffer, runtime::StreamCore& stream, SourceLocation where) {
+  runtime::notice_capture(stream, "from_blob", where);
   const runtime::OrderLock lock(runtime::order_mutex());
+  if (stream.recorder != nullptr) return;  // in a capture the stream's own order is all there is
   // Other code's work has no position of its own, and a wait covers all that is there when it is issued.
   if (stream.is_exposed) ++stream.position;
   const std::int64_t begin = buffer.history_origin();

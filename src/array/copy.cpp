@@ -64,6 +64,7 @@ Array make_landing(StreamCore& stream, const Array& like, Device device, SourceL
 Array to_host(const Array& array, Device device, SourceLocation where) {
   require_usable(array, "to_device", where);
   StreamCore& stream = runtime::thread_stream(array.device());
+  runtime::notice_capture(stream, "to_device", where);
   Array copy = make_landing(stream, array, device, where);
   submit_copy(stream, "to_device", &copy, &array, {}, where);
   return copy;
@@ -104,7 +105,8 @@ Array between_ordinals(const Array& array, Device device, SourceLocation where) 
 }
 
 /// Whether the stream, eager, would make the host wait in a copy with this memory: done through staging then.
-bool waits_in_copy(const StreamCore& stream, const void* memory) {
+bool waits_in_copy(StreamCore& stream, const void* memory) {
+  runtime::notice_capture(stream, "copy", {});
   return runtime::recorder_of(stream) == nullptr && memory != nullptr && stream.backend().is_pageable(memory);
 }
 

@@ -71,6 +71,7 @@ runtime::Buffer* take_buffer(runtime::StreamCore& stream, std::int64_t bytes, So
 
 Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, SourceLocation where) {
   runtime::refuse_in_callback("allocate", where);
+  runtime::notice_capture(stream, "allocate", where);
   const std::int64_t bytes = shape.size() * size_of(dtype);
   runtime::Buffer* buffer = nullptr;
   try {

@@ -19,6 +19,9 @@ Array draw(const char* label, Distribution distribution, const Shape& shape, DTy
   const Device device = options.device.value_or(current_device());
   runtime::require_device(device, label, where);
   runtime::StreamCore& stream = runtime::thread_stream(device);
+  if (runtime::may_refuse_order(stream)) {
+    runtime::check_order(stream, {stream.device, runtime::RandomCommand{}, {}, label, where});
+  }
   Array array = make_array(stream, shape, dtype, where);
   if (array.size() == 0) return array;
   const DeviceProperties& properties = stream.backend().properties(device.index);
@@ -53,6 +56,7 @@ Array draw_floats(const char* label, Distribution distribution, const Shape& sha
 
 void manual_seed(std::uint64_t seed, SourceLocation where) {
   runtime::StreamCore& stream = runtime::thread_stream(current_device());
+  runtime::notice_capture(stream, "manual_seed", where);
   const runtime::OrderLock lock(runtime::order_mutex());
   if (runtime::Recorder* recorder = runtime::recorder_of(stream)) {
     recorder->manual_seed(seed, where);

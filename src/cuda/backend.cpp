@@ -12,6 +12,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace refrain::cuda {
 
@@ -114,6 +115,11 @@ class CudaBackend final : public runtime::Backend {
     // A stream-scoped capture may be ended by another thread, which CUDA allows in relaxed mode only.
     return std::make_unique<CudaCapture>(
         device, priority, origin, origin != nullptr ? CudaCapture::Mode::relaxed : CudaCapture::Mode::thread_local_);
+  }
+
+  std::unique_ptr<runtime::LiveCapture> attach_live(runtime::StreamCore& stream,
+                                                    std::shared_ptr<const void> held) override {
+    return std::make_unique<AttachedCapture>(stream, std::move(held));
   }
 
   void live_ended() noexcept override {

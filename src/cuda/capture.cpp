@@ -45,16 +45,7 @@ void CudaCapture::leave() noexcept {
     ignore(cudaGetLastError());
     capturing_ = false;
   }
-  for (const Lane& lane : lanes_) {
-    if (lane.own != nullptr) {
-      stream_of(*lane.own).end_capture();
-    } else {
-      ignore(cudaStreamDestroy(lane.stream));
-    }
-  }
-  lanes_.clear();
-  for (const cudaEvent_t event : events_) ignore(cudaEventDestroy(event));
-  events_.clear();
+  drop_lanes();
 }
 
 void CudaCapture::add_lane(Device device, int priority, runtime::StreamCore* own) {
@@ -73,7 +64,20 @@ void CudaCapture::add_lane(Device device, int priority, runtime::StreamCore* own
   lanes_.push_back(lane);
 }
 
-cudaEvent_t CudaCapture::new_event(int device) {
+void CaptureLanes::drop_lanes() noexcept {
+  for (const Lane& lane : lanes_) {
+    if (lane.own != nullptr) {
+      stream_of(*lane.own).end_capture();
+    } else {
+      ignore(cudaStreamDestroy(lane.stream));
+    }
+  }
+  lanes_.clear();
+  for (const cudaEvent_t event : events_) ignore(cudaEventDestroy(event));
+  events_.clear();
+}
+
+cudaEvent_t CaptureLanes::new_event(int device) {
   const DeviceScope current(device);
   const CallScope call;
   cudaEvent_t event = nullptr;
@@ -88,16 +92,18 @@ void CudaCapture::fork(int lane, Device device, int priority, runtime::StreamCor
   REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(lanes_.back().stream, beginning_, 0));
 }
 
-void CudaCapture::run(int lane, std::span<const runtime::PlannedCommand> commands) {
+void CaptureLanes::run(int lane, int command, std::span<const runtime::PlannedCommand> commands) {
   const Lane& on = lanes_[static_cast<std::size_t>(lane)];
   for (const runtime::PlannedCommand& planned : commands) {
-    GraphCommand(*planned.command, planned.addresses.data(), resources_).launch(on.stream);
+    GraphCommand(*planned.command, planned.addresses.data(), *resources_).launch(on.stream);
   }
   const auto newest = capture_dependencies(on.stream);
-  nodes_.emplace_back(newest.begin(), newest.end());
+  const auto number = static_cast<std::size_t>(command);
+  if (nodes_.size() <= number) nodes_.resize(number + 1);
+  nodes_[number].assign(newest.begin(), newest.end());
 }
 
-int CudaCapture::record(int lane) {
+int CaptureLanes::record(int lane) {
   const Lane& on = lanes_[static_cast<std::size_t>(lane)];
   points_.push_back(new_event(on.device));
   const DeviceScope current(on.device);
@@ -105,22 +111,23 @@ int CudaCapture::record(int lane) {
   return static_cast<int>(points_.size()) - 1;
 }
 
-void CudaCapture::wait(int lane, int point) {
+void CaptureLanes::wait(int lane, int point) {
   REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(native(lane), points_[static_cast<std::size_t>(point)], 0));
 }
 
-void CudaCapture::depend(int lane, int command) {
+void CaptureLanes::depend(int lane, int command) {
+  if (nodes_.size() <= static_cast<std::size_t>(command)) return;  // it failed
   auto& nodes = nodes_[static_cast<std::size_t>(command)];
   if (nodes.empty()) return;  // an empty graph inside the capture left none
   update_capture_dependencies(native(lane), nodes, cudaStreamAddCaptureDependencies);
 }
 
-void CudaCapture::record_event(int lane, cudaEvent_t event) {
+void CaptureLanes::record_event(int lane, cudaEvent_t event) {
   const DeviceScope current(lanes_[static_cast<std::size_t>(lane)].device);
   REFRAIN_CUDA_CHECK(cudaEventRecord(event, native(lane)));
 }
 
-void CudaCapture::wait_event(int lane, cudaEvent_t event) {
+void CaptureLanes::wait_event(int lane, cudaEvent_t event) {
   const DeviceScope current(lanes_[static_cast<std::size_t>(lane)].device);
   REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(native(lane), event, 0));
 }
@@ -141,8 +148,27 @@ std::shared_ptr<runtime::Executable> CudaCapture::end(std::span<const std::uint6
   REFRAIN_CUDA_CHECK(cudaStreamEndCapture(lanes_[0].stream, &graph));
   OwnedGraph owned(graph);
   leave();
-  finish_counters(resources_, draw_increments);
-  return std::make_shared<CudaExecutable>(BuiltGraph(std::move(owned), std::move(resources_)), device_.index);
+  finish_counters(*resources_, draw_increments);
+  return std::make_shared<CudaExecutable>(BuiltGraph(std::move(owned), std::move(*resources_)), device_.index);
+}
+
+AttachedCapture::AttachedCapture(runtime::StreamCore& stream, std::shared_ptr<const void> held) {
+  const CallScope call;
+  const CapturingGraph capture(stream.native().native());
+  id_ = capture.id;
+  resources_->keep_alive = std::move(held);
+  retain(capture.graph, resources_);
+}
+
+AttachedCapture::~AttachedCapture() {
+  const RelaxedScope relaxed;
+  if (relaxed.may_call()) drop_lanes();
+}
+
+void AttachedCapture::fork(int, Device device, int, runtime::StreamCore* own) {
+  CudaStream& stream = stream_of(*own);
+  if (stream.foreign_capture().id != id_) stream.join_capture();
+  lanes_.push_back({stream.native(), own, device.index});
 }
 
 }  // namespace refrain::cuda

@@ -11,8 +11,44 @@
 
 namespace refrain::cuda {
 
-/// A CUDA stream capture with numbered lanes, which live mode records into as the program goes.
-class CudaCapture final : public runtime::LiveCapture {
+/// Numbered lanes on really capturing streams.
+class CaptureLanes : public runtime::LiveCapture {
+ public:
+  ~CaptureLanes() override = default;
+  CaptureLanes(const CaptureLanes&) = delete;
+  CaptureLanes& operator=(const CaptureLanes&) = delete;
+
+  void run(int lane, int command, std::span<const runtime::PlannedCommand> commands) override;
+  int record(int lane) override;
+  void wait(int lane, int point) override;
+  void depend(int lane, int command) override;
+  void record_event(int lane, cudaEvent_t event) override;
+  void wait_event(int lane, cudaEvent_t event) override;
+  cudaStream_t native(int lane) const noexcept override { return lanes_[static_cast<std::size_t>(lane)].stream; }
+
+ protected:
+  struct Lane {
+    cudaStream_t stream = nullptr;
+    runtime::StreamCore* own = nullptr;  ///< the user's stream, or null when `stream` is ours
+    int device = 0;
+  };
+
+  CaptureLanes() = default;
+  cudaEvent_t new_event(int device);
+  /// Leaves the streams to themselves.
+  void drop_lanes() noexcept;
+
+  std::vector<Lane> lanes_;
+  std::shared_ptr<GraphResources> resources_ = std::make_shared<GraphResources>();
+
+ private:
+  std::vector<cudaEvent_t> events_;                  ///< all, for destruction
+  std::vector<cudaEvent_t> points_;                  ///< by number
+  std::vector<std::vector<cudaGraphNode_t>> nodes_;  ///< by command: what came last
+};
+
+/// A capture of Refrain's, which live mode records into as the program goes.
+class CudaCapture final : public CaptureLanes {
  public:
   enum class Mode : std::uint8_t { thread_local_, relaxed };
 
@@ -23,36 +59,34 @@ class CudaCapture final : public runtime::LiveCapture {
   CudaCapture& operator=(const CudaCapture&) = delete;
 
   void fork(int lane, Device device, int priority, runtime::StreamCore* own) override;
-  void run(int lane, std::span<const runtime::PlannedCommand> commands) override;
-  int record(int lane) override;
-  void wait(int lane, int point) override;
-  void depend(int lane, int command) override;
-  void record_event(int lane, cudaEvent_t event) override;
-  void wait_event(int lane, cudaEvent_t event) override;
-  cudaStream_t native(int lane) const noexcept override { return lanes_[static_cast<std::size_t>(lane)].stream; }
   std::shared_ptr<runtime::Executable> end(std::span<const std::uint64_t> draw_increments) override;
 
  private:
-  struct Lane {
-    cudaStream_t stream = nullptr;
-    runtime::StreamCore* own = nullptr;  ///< the user's stream, or null when `stream` is ours
-    int device = 0;
-  };
-
   void add_lane(Device device, int priority, runtime::StreamCore* own);
-  cudaEvent_t new_event(int device);
   void join_lanes();
   void leave() noexcept;
 
   Device device_;
   bool capturing_ = false;
-  bool is_strict_ = false;  ///< counted among this thread's strict captures
-  std::vector<Lane> lanes_;
-  std::vector<cudaEvent_t> events_;                  ///< all, for destruction
-  std::vector<cudaEvent_t> points_;                  ///< by number
-  cudaEvent_t beginning_ = nullptr;                  ///< what later lanes fork from
-  std::vector<std::vector<cudaGraphNode_t>> nodes_;  ///< by command: what came last
-  GraphResources resources_;
+  bool is_strict_ = false;           ///< counted among this thread's strict captures
+  cudaEvent_t beginning_ = nullptr;  ///< what later lanes fork from
+};
+
+/// A capture that other code has begun. It ends without a word.
+class AttachedCapture final : public CaptureLanes {
+ public:
+  /// `stream` is in it. `held`: kept as long as the graph that it makes, its copies and executables.
+  AttachedCapture(runtime::StreamCore& stream, std::shared_ptr<const void> held);
+  ~AttachedCapture() override;
+  AttachedCapture(const AttachedCapture&) = delete;
+  AttachedCapture& operator=(const AttachedCapture&) = delete;
+
+  /// A stream that is not in the capture yet joins by what it waits for next.
+  void fork(int lane, Device device, int priority, runtime::StreamCore* own) override;
+  std::shared_ptr<runtime::Executable> end(std::span<const std::uint64_t>) override { return nullptr; }
+
+ private:
+  std::uint64_t id_;
 };
 
 }  // namespace refrain::cuda

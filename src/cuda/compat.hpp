@@ -4,6 +4,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/driver.hpp"
+#include "runtime/backend.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -35,6 +36,23 @@ struct CapturingGraph {
 };
 inline std::span<const cudaGraphNode_t> capture_dependencies(cudaStream_t stream) {
   return CapturingGraph(stream).dependencies;
+}
+
+/// The capture that a stream is in.
+inline runtime::ForeignCapture capture_on(cudaStream_t stream) noexcept {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+#if CUDART_VERSION >= 13000
+  const cudaError_t result = cudaStreamGetCaptureInfo(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
+#else
+  const cudaError_t result = cudaStreamGetCaptureInfo_v2(stream, &status, &id, nullptr, nullptr, nullptr);
+#endif
+  if (result != cudaSuccess) {
+    ignore(cudaGetLastError());
+    return {};
+  }
+  if (status == cudaStreamCaptureStatusInvalidated) return {0, true};
+  return {status == cudaStreamCaptureStatusActive ? id : 0, false};
 }
 
 /// Adds to those nodes, or replaces them.

@@ -54,6 +54,11 @@ bool has_several_devices() noexcept {
   return several;
 }
 
+std::atomic<bool>& has_exposed_streams() noexcept {
+  static std::atomic<bool> any{false};
+  return any;
+}
+
 int& strict_captures() noexcept {
   static thread_local int count = 0;
   return count;

@@ -66,7 +66,7 @@ void MemoryPool::free(void* address, std::span<const runtime::StreamPoint> users
     if (!users.empty() && one_stream) {
       runtime::StreamCore& core = runtime::stream_at(users[0].slot);
       const bool is_here = core.has_native() && core.device == Device{DeviceKind::cuda, device_};
-      if (is_here && stream_of(core).stand_in() == nullptr) {
+      if (is_here && !stream_of(core).is_away()) {
         REFRAIN_CUDA_CHECK(cudaFreeAsync(address, NativeUse(core)));
         return;
       }

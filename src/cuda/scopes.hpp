@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <optional>
 
 namespace refrain::cuda {
@@ -36,6 +37,9 @@ class DeviceScope {
 /// How many captures that forbid unsafe calls this thread has open through Refrain.
 int& strict_captures() noexcept;
 
+/// Whether other code has streams of Refrain's, or Refrain of its: then it may capture, in any mode.
+std::atomic<bool>& has_exposed_streams() noexcept;
+
 /// Calls that CUDA calls unsafe while anybody captures (queries, synchronisation, allocation, instantiation,
 /// destruction) neither fail nor invalidate a capture in this mode.
 class RelaxedScope {
@@ -65,12 +69,12 @@ class CallScope : public RelaxedScope {
   CallScope() { refuse_at_end(); }
 };
 
-/// The same for the two calls of every eager op, allocation and free: only where this thread itself captures, since
-/// changing the mode costs a twentieth of the op.
+/// The same for the two calls of every eager op, allocation and free: only where this thread itself captures or other
+/// code may, since changing the mode costs a twentieth of the op.
 class RelaxedWhileCapturing {
  public:
   RelaxedWhileCapturing() noexcept {
-    if (strict_captures() > 0) relaxed_.emplace();
+    if (strict_captures() > 0 || has_exposed_streams().load(std::memory_order_relaxed)) relaxed_.emplace();
   }
 
  private:

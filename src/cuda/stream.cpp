@@ -26,7 +26,9 @@ CudaStream::CudaStream(int device, int priority)
     : device_(device), stream_(create_stream(device, priority)), tripwire_(stream_) {}
 
 CudaStream::CudaStream(const runtime::NativeStream& wrapped) noexcept
-    : device_(wrapped.device), stream_(wrapped.handle), is_owned_(false), tripwire_(stream_) {}
+    : device_(wrapped.device), stream_(wrapped.handle), is_owned_(false), tripwire_(stream_) {
+  expose();
+}
 
 CudaStream::~CudaStream() {
   const RelaxedScope relaxed;
@@ -70,6 +72,7 @@ class CudaStream::Asking {
 bool CudaStream::query() {
   const Asking asking(*this);
   if (is_captured()) return false;
+  if (is_away_ && stand_in_ == nullptr) return true;
   const CallScope call;
   std::optional<DeviceScope> current;  // each device has a legacy stream, all of one handle
   if (is_legacy()) current.emplace(device_);
@@ -86,6 +89,7 @@ void CudaStream::synchronize() {
   const CallScope call;
   {
     const Asking asking(*this);
+    if (is_out_of_reach()) refuse_out_of_reach("synchronize");
     std::optional<DeviceScope> current;
     if (is_legacy()) current.emplace(device_);
     if (!is_away_) {
@@ -93,19 +97,44 @@ void CudaStream::synchronize() {
       return;
     }
   }
-  REFRAIN_CUDA_CHECK(cudaEventSynchronize(stand_in_));
+  if (stand_in_ != nullptr) REFRAIN_CUDA_CHECK(cudaEventSynchronize(stand_in_));
 }
 
-void CudaStream::begin_capture() { step_aside(); }
+void CudaStream::begin_capture() {
+  step_aside();
+  is_live_ = true;
+}
 
-void CudaStream::leave() noexcept {
+void CudaStream::expose() noexcept {
+  is_exposed_ = true;
+  has_exposed_streams() = true;
+}
+
+runtime::ForeignCapture CudaStream::foreign_capture() noexcept {
+  if (is_legacy() || is_live_ || has_left_ || ends_elsewhere()) return {};
+  return tripwire_.foreign_capture();
+}
+
+bool CudaStream::is_out_of_reach() noexcept {
+  if (is_uncovered_) return true;
+  if (!is_exposed_ || is_away_) return false;
+  const runtime::ForeignCapture capture = foreign_capture();
+  return capture.id != 0 || capture.is_broken;
+}
+
+void CudaStream::leave(bool is_busy) noexcept {
   if (is_owned_ || ends_elsewhere()) return;
   if (is_away_) {  // what it ran is before the capture, and its stand-in tells when that is done
     leaves_with_capture_ = true;
     return;
   }
   try {
-    step_aside();
+    if (is_out_of_reach()) {
+      is_uncovered_ = is_busy;
+      is_away_ = true;
+    } else if (!is_away_) {
+      step_aside();
+    }
     has_left_ = true;
   } catch (...) {
     // The native stream is gone or captures: nothing can be asked any more, and nothing is known to be done.
@@ -125,17 +154,22 @@ void CudaStream::step_aside() {
 }
 
 void CudaStream::end_capture() noexcept {
-  if (leaves_with_capture_) {
-    has_left_ = true;
-  } else {
-    is_away_ = false;
-  }
+  is_live_ = false;
+  if (leaves_with_capture_) has_left_ = true;
+  is_away_ = has_left_.load();
+}
+
+void refuse_out_of_reach(const char* call) {
+  throw Error(Errc::capture_unsupported, call, "a stream that other code captures",
+              "cannot be asked or waited for before that capture has ended, what was put on it earlier included; "
+              "synchronize with that before the capture, or wait for an event recorded before it");
 }
 
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other) {
   CudaStream& awaited = stream_of(other);
-  if (awaited.stand_in() != nullptr) {
-    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, awaited.stand_in(), 0));
+  if (awaited.is_out_of_reach()) refuse_out_of_reach("wait");
+  if (awaited.is_away()) {
+    if (awaited.stand_in() != nullptr) REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, awaited.stand_in(), 0));
     return;
   }
   // One event a device serves all such waits: a wait covers the record that was the newest when it was issued, and

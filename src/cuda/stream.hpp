@@ -22,18 +22,25 @@ class CudaStream final : public runtime::BackendStream {
 
   cudaStream_t native() const noexcept override { return stream_; }
   bool is_legacy() const noexcept override { return stream_ == cudaStreamLegacy; }
-  void leave() noexcept override;
+  void leave(bool is_busy) noexcept override;
+  void expose() noexcept override;
+  runtime::ForeignCapture foreign_capture() noexcept override;
+  bool is_captured() noexcept override { return (is_away_ && !has_left_) || is_out_of_reach(); }
+  bool is_out_of_reach() noexcept override;
   void watch() noexcept override { tripwire_.arm(); }
   bool has_strayed() noexcept override { return tripwire_.has_strayed(); }
   runtime::Strayed end_watch() noexcept override { return tripwire_.disarm(); }
   Tripwire& tripwire() noexcept { return tripwire_; }
 
-  /// While the stream itself is captured live, and when it is other code's and no handle is left, work on other streams
-  /// that must follow what it ran waits for this; else null. With the order lock held.
+  /// While the stream is captured itself, and when it is other code's and no handle is left, it is not to be touched:
+  /// work on other streams that must follow what it ran waits for the stand-in, or for nothing where that is null. With
+  /// the order lock held.
+  bool is_away() const noexcept { return is_away_; }
   cudaEvent_t stand_in() const noexcept { return is_away_ ? stand_in_ : nullptr; }
-  /// Whether it is itself captured live.
-  bool is_captured() const noexcept { return is_away_ && !has_left_; }
+  /// A live capture begins on it.
   void begin_capture();
+  /// It is about to join a capture of other code's.
+  void join_capture() { step_aside(); }
   void end_capture() noexcept;
 
   // Without the order lock.
@@ -48,6 +55,9 @@ class CudaStream final : public runtime::BackendStream {
   bool is_owned_ = true;
   std::atomic<bool> has_left_{false};
   bool leaves_with_capture_ = false;  ///< guarded by the order lock
+  std::atomic<bool> is_uncovered_{false};  ///< left in the middle of a capture, with nothing that covers what it ran
+  std::atomic<bool> is_live_{false};
+  std::atomic<bool> is_exposed_{false};
   /// Threads that ask or wait for the stream itself. A capture begins when there are none, since such a call would
   /// invalidate it.
   std::atomic<int> asking_{0};
@@ -85,6 +95,9 @@ class NativeUse {
   cudaStream_t native_;
   Tripwire* tripwire_ = nullptr;
 };
+
+/// @throws Error(Errc::capture_unsupported)
+[[noreturn]] void refuse_out_of_reach(const char* call);
 
 /// Makes `stream` wait for what `other` has been given so far. With the order lock held.
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other);

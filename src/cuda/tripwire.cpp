@@ -70,6 +70,11 @@ bool Tripwire::has_strayed() noexcept {
   }
 }
 
+runtime::ForeignCapture Tripwire::foreign_capture() noexcept {
+  const std::lock_guard lock(mutex_);
+  return is_open_ ? runtime::ForeignCapture() : capture_on(stream_);
+}
+
 void Tripwire::lift() noexcept {
   ++lifted_;
   if (armed_ == 0) return;

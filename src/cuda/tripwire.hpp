@@ -21,6 +21,9 @@ class Tripwire {
   runtime::Strayed disarm() noexcept;
   bool has_strayed() noexcept;
 
+  /// A capture on the stream that is not this one's.
+  runtime::ForeignCapture foreign_capture() noexcept;
+
   bool is_armed() const noexcept { return armed_ > 0; }
   void lift() noexcept;
   void drop() noexcept;

@@ -11,6 +11,7 @@
 #include "runtime/generator.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
+#include "runtime/submit.hpp"
 
 #include <refrain/error.hpp>
 
@@ -107,6 +108,7 @@ void Exec::find_boundary(State& state) {
 
 void Exec::replay(StreamCore& stream, SourceLocation where) {
   runtime::refuse_in_callback("replay", where);
+  runtime::notice_capture(stream, "replay", where);
   bool is_recorded = false;
   {
     std::optional<runtime::Plan> live;  // its memory is given back without the lock
@@ -118,12 +120,10 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
                       "; replay it on a stream of that kind",
                   where);
     }
-    if (runtime::recorder_of(stream) == nullptr) {
-      if (state_.crosses_kinds) {
-        runtime::settle(lock, stream, state_.outside);
-      } else {
-        runtime::wait_for_calls(lock, stream, state_.outside);
-      }
+    if (state_.crosses_kinds || runtime::recorder_of(stream) != nullptr) {
+      runtime::settle_before(lock, stream, state_.outside);
+    } else {
+      runtime::wait_for_calls(lock, stream, state_.outside);
     }
     is_recorded = record(stream, lock, live, where);
     if (!is_recorded) issue(stream, where);

@@ -38,6 +38,7 @@ std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, C
         where);
   }
   refuse_legacy(core, "capture", where);
+  runtime::notice_capture(core, "capture", where);
   // Destroyed after the lock is given back.
   std::shared_ptr<Recording> recording;
   std::shared_ptr<Program> left;
@@ -48,7 +49,7 @@ std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, C
                                                       : "the stream is capturing already; end that capture first",
                 where);
   }
-  recording.reset(new Recording(scope, origin, options));
+  recording.reset(new Recording(scope, core, options));
   try {
     if (options.live) {
       recording->live_ =
@@ -64,11 +65,11 @@ std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, C
   return recording;
 }
 
-Recording::Recording(Scope scope, const Stream& origin, CaptureOptions options)
+Recording::Recording(Scope scope, StreamCore& origin, CaptureOptions options)
     : scope_(scope),
       options_(options),
       thread_(std::this_thread::get_id()),
-      origin_(origin.core().shared_from_this()),
+      origin_(origin.shared_from_this()),
       tag_(std::make_shared<CaptureTag>()),
       program_(runtime::own(new Program)) {
   tag_->open = this;
@@ -79,7 +80,7 @@ Recording::Recording(Scope scope, const Stream& origin, CaptureOptions options)
 
 Recording::~Recording() { discard("its capture object was destroyed before the end"); }
 
-std::string Recording::str() const { return "capture of " + origin_->str(); }
+std::string Recording::str() const { return "capture of " + origin_->str() + (is_attached() ? " by other code" : ""); }
 
 bool Recording::is_open() const noexcept {
   const OrderLock lock(order_mutex());
@@ -99,6 +100,7 @@ int Recording::add_lane(StreamCore& stream) {
   const int lane = static_cast<int>(lanes_.size());
   if (live_ != nullptr) live_->fork(lane, stream.device, stream.priority, scope_ == Scope::stream ? &stream : nullptr);
   lanes_.push_back({.core = stream.shared_from_this(), .frontier = {}});
+  if (is_attached()) stream.expose();  // only CUDA knows when it is free again
   if (stream.is_exposed) watch(lanes_.back());
   lane_numbers_.emplace(&stream, lane);
   program_->lanes.push_back({stream.id, stream.device, stream.priority});
@@ -156,7 +158,9 @@ cudaStream_t Recording::native(StreamCore& stream, SourceLocation where) {
   if (live_ != nullptr) {
     program_->is_foreign = true;  // what comes is no command
     program_->is_declared = false;
-    return live_->native(lane_of(stream, "native", where));
+    const int lane = lane_of(stream, "native", where);
+    if (scope_ == Scope::stream) stream.expose();
+    return live_->native(lane);
   }
   throw Error(Errc::capture_unsupported, "native", stream.str(),
               "is recording, and work that foreign code puts on the native stream would run at once and be missing; "
@@ -165,6 +169,12 @@ cudaStream_t Recording::native(StreamCore& stream, SourceLocation where) {
 }
 
 std::shared_ptr<void> Recording::stream_destroyed(StreamCore& stream) noexcept {
+  if (is_attached()) {
+    const bool is_used = std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
+      return lane.core.get() != &stream && !lane.core->retired;
+    });
+    return is_used ? nullptr : leave();
+  }
   return &stream == origin_.get() ? give_up("its origin stream was destroyed") : nullptr;
 }
 
@@ -211,10 +221,11 @@ void Recording::require_none_strayed(SourceLocation where) {
     if (!lane.strayed_after.empty()) found += ", first " + lane.strayed_after;
   }
   if (found.empty()) return;
-  throw Error(Errc::capture_unsupported, "end", str(),
-              "other code put work on a native stream that is recorded, where it belongs to no graph and has not run, on " +
-                  found + "; enqueue it, or capture with CaptureOptions{.live = true}",
-              where);
+  throw Error(
+      Errc::capture_unsupported, "end", str(),
+      "other code put work on a native stream that is recorded, where it belongs to no graph and has not run, on " +
+          found + "; enqueue it, or capture with CaptureOptions{.live = true}",
+      where);
 }
 
 void Recording::join_lanes() {

@@ -24,6 +24,7 @@ class Recording;
 struct CaptureTag {
   Recording* open = nullptr;
   std::string holder;
+  std::uint64_t foreign_id = 0;  ///< of a capture that other code has begun; 0: it is Refrain's own
 };
 
 /// The nodes that a stream's next command depends on, and all that comes before them.
@@ -42,6 +43,11 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
                                           SourceLocation where);
   ~Recording() override;
 
+  /// Lets the stream's commands be part of the capture of other code's that it is in, if it is in one, and of none if
+  /// that capture is over. Without the order lock.
+  /// @throws Error(Errc::capture_invalidated) when the capture is broken
+  static void follow(runtime::StreamCore& stream, const char* call, SourceLocation where);
+
   /// @throws as Capture::end; when it throws capture_unjoined the capture is gone
   std::shared_ptr<Program> end(SourceLocation where);
   /// Checks that the stream is the origin.
@@ -54,6 +60,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void add_graph(runtime::StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
                  SourceLocation where);
   bool is_live() const noexcept override { return live_ != nullptr; }
+  bool is_attached() const noexcept override { return tag_->foreign_id != 0; }
   /// Of the program that is recorded. With the order lock held.
   std::shared_ptr<runtime::ReplayMark> mark() const noexcept { return program_->mark; }
 
@@ -79,8 +86,8 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   struct Lane {
     std::shared_ptr<runtime::StreamCore> core;
     Frontier frontier;
-    std::uint32_t length = 0;   ///< commands
-    bool is_watched = false;    ///< other code has the native stream
+    std::uint32_t length = 0;        ///< commands
+    bool is_watched = false;         ///< other code has the native stream
     std::string strayed_after = {};  ///< where work of other code was first seen
   };
   struct RecordedAccess {
@@ -91,7 +98,13 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   };
   class Point;
 
-  Recording(Scope scope, const Stream& origin, CaptureOptions options);
+  Recording(Scope scope, runtime::StreamCore& origin, CaptureOptions options);
+
+  // Of captures that other code has begun: src/graph/attach.cpp.
+  static void attach(runtime::StreamCore& stream, std::uint64_t id, std::shared_ptr<Recording>& made);
+  void adopt(runtime::StreamCore& stream);
+  std::shared_ptr<Recording> leave() noexcept;
+  void refuse_draws(bool draws, const char* call, const runtime::StreamCore& stream, SourceLocation where) const;
 
   std::string str() const;
   void require_open(const char* call, SourceLocation where) const;
@@ -103,6 +116,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
     int lane;
     const Node* node;
     std::vector<int> hazards;  ///< commands that the recording has put before it
+    int id;
   };
   Added add_node(runtime::StreamCore& stream, const runtime::Command& command, const std::shared_ptr<Program>& child);
   void submit_undeclared(runtime::StreamCore& stream, runtime::Payload payload, const char* label,
@@ -117,6 +131,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
                                 LaneClock& clock) const;
   void note(DiagnosticKind kind, Severity severity, std::vector<int> commands, std::string text);
   void keep(const Node& node, int id);
+  void materialize(runtime::Buffer& buffer);
   runtime::Access own_access(const runtime::Access& access);
   void wait_outside(runtime::EventCore& event, const runtime::StreamCore& stream, SourceLocation where);
   /// Whether the event's newest record is in this capture.

@@ -46,7 +46,9 @@ void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocatio
     submit_undeclared(stream, runtime::EventRecordCommand{event.native_for(stream)}, "record_event", where);
     program_->events.push_back(event.shared_from_this());
   }
-  if (live_ != nullptr && event.is_wrapped) live_->record_event(lane, event.native->native());
+  // So that other code, which may have the event, can wait for it.
+  const bool is_native = event.is_wrapped || (is_attached() && !event.is_node());
+  if (live_ != nullptr && is_native) live_->record_event(lane, event.native_for(stream)->native());
   event.device = stream.device;
   event.captured = std::make_shared<Point>(tag_, lanes_[static_cast<std::size_t>(lane)].frontier,
                                            live_ != nullptr ? live_->record(lane) : 0);
@@ -91,6 +93,11 @@ void Recording::wait_event(StreamCore& stream, EventCore& event, SourceLocation 
     }
     lane_of(stream, "wait_event", where);
     wait_outside(event, stream, where);
+    return;
+  }
+  if (point->tag->open == nullptr && is_attached() && point->tag->foreign_id == tag_->foreign_id && !event.is_node()) {
+    // Of the same capture, from before all its streams were dropped.
+    live_->wait_event(lane_of(stream, "wait_event", where), event.native->native());
     return;
   }
   if (point->tag->open == nullptr) event.refuse_captured("wait_event", where);

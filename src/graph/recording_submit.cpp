@@ -49,8 +49,17 @@ Buffer* Recording::allocate(StreamCore& stream, Device device, std::int64_t byte
   runtime::Backend* const pinned_by = device.kind != stream.device.kind ? &stream.backend() : nullptr;
   Buffer* buffer = Buffer::record(*this, device, pinned_by, bytes, where);
   program_->made.emplace_back(buffer);
-  if (live_ != nullptr) buffer->materialize();
+  if (live_ != nullptr) materialize(*buffer);
   return buffer;
+}
+
+void Recording::materialize(Buffer& buffer) {
+  if (!is_attached() || buffer.crosses_kinds() || buffer.address() != nullptr) return buffer.materialize();
+  // Whoever launches the graph waits for nothing, so that the block must be there from now on.
+  StreamCore& stream = runtime::memory_stream(buffer.device());
+  buffer.materialize(stream);
+  stream.backend().synchronize(stream, stream.position);
+  runtime::host_saw({stream.slot, stream.position}, {});
 }
 
 void Recording::check_buffers(const Command& command) const {
@@ -101,6 +110,7 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
 }
 
 void Recording::check_order(const StreamCore& stream, const Command& command) const {
+  refuse_draws(std::holds_alternative<runtime::RandomCommand>(command.payload), command.label, stream, command.where);
   check_buffers(command);
   check_can_join(stream, command.label, command.where);
   LaneClock clock = clock_of(stream);
@@ -115,6 +125,9 @@ LaneClock Recording::clock_of(const StreamCore& stream) const {
 Recording::Added Recording::add_node(StreamCore& stream, const Command& command,
                                      const std::shared_ptr<Program>& child) {
   // Everything that may be refused comes before the stream joins.
+  const bool draws = child != nullptr ? !child->draw_increments.empty() || child->reseeded.has_value()
+                                      : std::holds_alternative<runtime::RandomCommand>(command.payload);
+  refuse_draws(draws, command.label, stream, command.where);
   check_buffers(command);
   check_can_join(stream, command.label, command.where);
   LaneClock clock = clock_of(stream);
@@ -186,7 +199,7 @@ Recording::Added Recording::add_node(StreamCore& stream, const Command& command,
   lane.frontier = {{id}, std::move(clock)};
   keep(node, id);
   if (!command.is_declared) note_undeclared(node, id);
-  return {lane_number, &node, std::move(hazards)};
+  return {lane_number, &node, std::move(hazards), id};
 }
 
 void Recording::note_undeclared(const Node& node, int id) {
@@ -207,6 +220,7 @@ void Recording::put_live(const Added& added, Run run) {
     for (const int hazard : added.hazards) live_->depend(added.lane, hazard);
     run();
   } catch (...) {
+    if (is_attached()) throw;  // its members stay so until the other code ends it
     // CUDA's capture and this one no longer agree.
     given_up_ = give_up(std::string("'") + added.node->command.label + "' failed in it");
     throw;
@@ -222,7 +236,7 @@ bool Recording::pin(const Command& command) {
   bool is_new = false;
   for (const Access& access : command.accesses) {
     if (access.buffer->address() != nullptr || access.buffer->size_bytes() == 0) continue;
-    access.buffer->materialize();
+    materialize(*access.buffer);
     is_new = true;
   }
   return is_new;
@@ -245,8 +259,9 @@ void Recording::call_live(OrderLock& lock, StreamCore& stream, const Command& co
     }
     lock.lock();
     try {
-      live_->run(added.lane, {});
+      live_->run(added.lane, added.id, {});
     } catch (const Error& error) {
+      if (is_attached()) throw;
       throw Error(error.code(), command.label, stream.str(),
                   "did what no capture allows: it synchronised, allocated otherwise than in stream order or used the "
                   "legacy stream, and the live capture is over; capture without live to keep the rest of it",
@@ -267,15 +282,16 @@ void Recording::run_live(const Added& added, const runtime::Plan* child) {
         planned.command = &moved.emplace_back(std::move(*draw));
       }
     }
-    live_->run(added.lane, commands);
+    live_->run(added.lane, added.id, commands);
     return;
   }
   runtime::PlannedCommand planned;
   planned.command = &node.command;
+  pin(node.command);  // an array of a graph that was never made ready has no block
   for (const Access& access : node.accesses) {
     planned.addresses.push_back(access.address(access.buffer->address()));
   }
-  live_->run(added.lane, {&planned, 1});
+  live_->run(added.lane, added.id, {&planned, 1});
 }
 
 void Recording::add_graph(StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,

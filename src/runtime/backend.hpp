@@ -32,6 +32,12 @@ struct Strayed {
   int broken = 0;                  ///< how often it made watching impossible for a moment
 };
 
+/// A capture that other code has begun, as one of its streams tells.
+struct ForeignCapture {
+  std::uint64_t id = 0;    ///< unique in the process; 0: there is none, or it is broken
+  bool is_broken = false;  ///< invalidated, and not ended yet
+};
+
 /// A backend's side of a stream.
 class BackendStream {
  public:
@@ -44,8 +50,17 @@ class BackendStream {
   virtual void watch() noexcept {}
   virtual bool has_strayed() noexcept { return false; }
   virtual Strayed end_watch() noexcept { return {}; }
-  /// No handle is left: what was issued is still asked for and waited for, and no more comes. With the order lock held.
-  virtual void leave() noexcept {}
+  /// No handle is left: what was issued is still asked for and waited for, and no more comes. `is_busy`: the host has
+  /// not seen all that done. With the order lock held.
+  virtual void leave(bool /*is_busy*/) noexcept {}
+  /// Other code has got the handle. With the order lock held.
+  virtual void expose() noexcept {}
+  /// The capture of other code's that the stream is in. Not asked once no handle is left.
+  virtual ForeignCapture foreign_capture() noexcept { return {}; }
+  /// Whether it is in a capture, of whose program ever: it takes no work that belongs to none.
+  virtual bool is_captured() noexcept { return false; }
+  /// Whether, in addition, what was put on it before can be neither asked nor waited for.
+  virtual bool is_out_of_reach() noexcept { return false; }
 };
 
 /// A backend's side of an event. `record` and `wait` are called with the order lock held, the others without it.
@@ -90,26 +105,26 @@ class Executable {
   virtual cudaGraph_t native_graph() const noexcept { return nullptr; }
 };
 
-/// A capture on the backend's own, really capturing streams: what `live` mode records into. Lanes are numbered by the
-/// caller; lane 0 is the origin. Null on backends that have no such thing.
+/// A capture on really capturing streams: what `live` mode records into, or one that other code has begun. Lanes and
+/// commands are numbered by the caller; lane 0 is the origin. Null on backends that have no such thing.
 class LiveCapture {
  public:
   virtual ~LiveCapture() = default;  ///< abandons the capture when it was not ended
-  /// Forks a lane from the capture's beginning.
+  /// Forks a lane from the capture's beginning; in one of other code's the lane joins by what it waits for next.
   virtual void fork(int lane, Device device, int priority, StreamCore* own) = 0;
   /// Runs what one command of the capture stands for: itself, or those of a graph in it, one after another.
-  virtual void run(int lane, std::span<const PlannedCommand> commands) = 0;
+  virtual void run(int lane, int command, std::span<const PlannedCommand> commands) = 0;
   /// Marks the lane's present point; returns its number.
   virtual int record(int lane) = 0;
   virtual void wait(int lane, int point) = 0;
-  /// The lane's next command depends on the nodes of that earlier command (numbered by `run` calls) too.
+  /// The lane's next command depends on the nodes of that earlier command too.
   virtual void depend(int lane, int command) = 0;
   // Events of other code's, which may be recorded there too.
   virtual void record_event(int lane, cudaEvent_t event) = 0;
   virtual void wait_event(int lane, cudaEvent_t event) = 0;
   /// The lane's native stream, for foreign code.
   virtual cudaStream_t native(int lane) const noexcept = 0;
-  /// Joins all lanes to the origin and ends the capture.
+  /// Joins all lanes to the origin and ends the capture. Not of one that other code ends.
   virtual std::shared_ptr<Executable> end(std::span<const std::uint64_t> draw_increments) = 0;
 };
 
@@ -191,6 +206,11 @@ class Backend {
   virtual std::shared_ptr<Executable> lower(const Plan& plan) = 0;
   /// `origin`: the stream to capture on itself; null: private streams. Null result: not offered.
   virtual std::unique_ptr<LiveCapture> begin_live(Device device, int priority, StreamCore* origin) = 0;
+  /// The capture of other code's that the stream is in, as one to record into. `held`: what its nodes will use; the
+  /// graph that it makes, its copies and executables keep that.
+  virtual std::unique_ptr<LiveCapture> attach_live(StreamCore& /*stream*/, std::shared_ptr<const void> /*held*/) {
+    return nullptr;
+  }
   /// A live capture is over: what had to wait for that can be done. With the order lock held.
   virtual void live_ended() noexcept {}
 };

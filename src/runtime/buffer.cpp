@@ -68,7 +68,11 @@ void Buffer::materialize() {
     address_ = take_pinned(device_, *pinned_by_, size_bytes_, where_);
     return;
   }
-  StreamCore& stream = service_stream(device_);
+  materialize(service_stream(device_));
+}
+
+void Buffer::materialize(StreamCore& stream) {
+  if (address_ != nullptr || size_bytes_ == 0) return;
   address_ = take_memory(stream, size_bytes_, where_);
   history_.add({.point = {stream.slot, stream.position},
                 .begin = 0,
@@ -101,7 +105,8 @@ struct LeftBlock {
   static void let_go(std::unique_ptr<LeftBlock> block) noexcept {
     try {
       const auto busy = busy_streams(block->users);
-      const bool by_one = busy.size() == 1 && block->by != nullptr && busy.front()->device.kind == block->by->kind();
+      const bool by_one = busy.size() == 1 && block->by != nullptr && busy.front()->device.kind == block->by->kind() &&
+                           !busy.front()->native().is_captured();
       // A deleter may free in a way that no live capture of the thread allows, and belongs to no capture.
       const bool may_give = block->by != nullptr || !thread_state().is_recording();
       if (may_give && (by_one || std::all_of(block->users.begin(), block->users.end(), is_done))) {

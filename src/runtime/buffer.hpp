@@ -52,6 +52,8 @@ class Buffer {
   /// Gives a recorded buffer its own block, if it has none. With the order lock held.
   /// @throws Error(Errc::out_of_memory)
   void materialize();
+  /// The same with memory of that stream's.
+  void materialize(StreamCore& stream);
 
   // What the block was made to hold; set once, by the array layer.
   Shape shape;

@@ -140,13 +140,14 @@ void record_call(OrderLock& lock, Recorder& recorder, StreamCore& stream, const 
 
 void submit_call(StreamCore& stream, const Command& command, const refrain::detail::StreamFunction& function) {
   refuse_in_callback(command.label, command.where);
+  notice_capture(stream, command.label, command.where);
   destroy_retired();
   const std::shared_ptr<StreamCore> held = stream.shared_from_this();
   Addresses addresses(command);
   bool was_run = false;
   {
     OrderLock lock(order_mutex());
-    if (recorder_of(stream) == nullptr) settle(lock, stream, command.accesses);
+    settle_before(lock, stream, command.accesses);
     Recorder* const recorder = recorder_of(stream);
     if (recorder == nullptr) {
       require_blocks(stream, command);

@@ -142,6 +142,28 @@ void settle(OrderLock& lock, const StreamCore& stream, std::span<const Access> a
   }
 }
 
+namespace {
+
+/// A conflicting access that the host has not seen done, on a stream that can be waited for.
+std::optional<StreamPoint> find_unseen(std::span<const Access> accesses) {
+  for (const Access& access : accesses) {
+    AccessHistory& history = access.buffer->history();
+    for (int i = 0; i < history.size(); ++i) {
+      const StreamPoint point = history[i].at();
+      if (!conflicts(history[i], access)) continue;
+      const std::shared_ptr<StreamCore> stream = busy_stream(point);
+      if (stream != nullptr && !stream->native().is_out_of_reach()) return point;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void settle_outside(OrderLock& lock, std::span<const Access> accesses) {
+  while (const std::optional<StreamPoint> point = find_unseen(accesses)) wait_on_host(lock, *point);
+}
+
 bool is_done(StreamPoint point) {
   std::shared_ptr<StreamCore> stream;
   {
@@ -151,9 +173,12 @@ bool is_done(StreamPoint point) {
   return stream == nullptr || stream->backend().is_complete(*stream, point.position);
 }
 
-bool has_unseen_work(const StreamCore& stream) {
-  if (stream.is_exposed) return true;  // other code may have put some there
+bool has_unseen_issues(const StreamCore& stream) {
   return stream.position > stream.base_position && !host_clock().covers({stream.slot, stream.position});
+}
+
+bool has_unseen_work(const StreamCore& stream) {
+  return stream.is_exposed || has_unseen_issues(stream);  // other code may have put some there
 }
 
 namespace {

@@ -44,13 +44,20 @@ void host_saw(StreamPoint point, const Clock& before);
 /// Whether the two touch the same bytes and one writes them.
 bool conflict(const Access& a, const Access& b) noexcept;
 
-/// Whether work was issued on the stream that the host has not seen done.
+/// Whether work was issued on the stream that the host has not seen done. With the order lock held, as the next.
+bool has_unseen_issues(const StreamCore& stream);
+/// The same, where work of other code's counts too, of which nothing is known.
 bool has_unseen_work(const StreamCore& stream);
 
 /// Waits on the host for what a command with these accesses must come after and no device can wait for: work on the
 /// other kind of device that conflicts, which is rare and costs a look at each block; and calls of foreign code under
 /// way. With the order lock held, which is given up while waiting.
 void settle(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses);
+
+/// Waits on the host for what a command recorded in a capture of other code's must come after and is no part of it:
+/// whoever launches that graph waits for nothing. What the capturing stream itself was given before is left to them.
+/// With the order lock held, which is given up while waiting.
+void settle_outside(OrderLock& lock, std::span<const Access> accesses);
 
 /// The streams that may have work left up to these points, without asking a device. Without the order lock.
 std::vector<std::shared_ptr<StreamCore>> busy_streams(std::span<const StreamPoint> points);

@@ -41,6 +41,8 @@ class Recorder {
   virtual bool pin(const Command& command) = 0;
   /// Whether it captures on really capturing streams.
   virtual bool is_live() const noexcept = 0;
+  /// Whether the capture is one that other code has begun and will end.
+  virtual bool is_attached() const noexcept = 0;
   /// Lets foreign code put a command on the live capture's stream. The lock is given up for the call.
   virtual void call_live(std::unique_lock<std::mutex>& lock, StreamCore& stream, const Command& command,
                          const ForeignCall& call) = 0;

@@ -114,6 +114,7 @@ void Stream::wait_event(const Event& event, SourceLocation where) const {
   runtime::refuse_in_callback("wait_event", where);
   StreamCore& stream = core(where);
   runtime::EventCore& awaited = *event.core(where);
+  runtime::notice_capture(stream, "wait_event", where);
   if (Recorder* recorder = runtime::thread_recorder()) recorder->expect_outside_wait(awaited);
   const OrderLock lock(order_mutex());
   if (Recorder* recorder = runtime::wait_recorder(stream, awaited)) {
@@ -140,6 +141,7 @@ void Stream::record_event(Event& event, SourceLocation where) const {
   runtime::refuse_in_callback("record_event", where);
   StreamCore& stream = core(where);
   runtime::EventCore& target = *event.core(where);
+  runtime::notice_capture(stream, "record_event", where);
   const OrderLock lock(order_mutex());
   target.check_device(stream.device, "record_event", where);
   if (Recorder* recorder = recorder_of(stream)) {
@@ -152,6 +154,7 @@ void Stream::record_event(Event& event, SourceLocation where) const {
 bool Stream::query(SourceLocation where) const {
   runtime::refuse_in_callback("query", where);
   StreamCore& stream = core(where);
+  runtime::notice_capture(stream, "query", where);
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "query", where);
   return see(stream, lock, [&](std::uint64_t position) { return stream.backend().is_complete(stream, position); });
@@ -160,6 +163,7 @@ bool Stream::query(SourceLocation where) const {
 void Stream::synchronize(SourceLocation where) const {
   runtime::refuse_in_callback("synchronize", where);
   StreamCore& stream = core(where);
+  runtime::notice_capture(stream, "synchronize", where);
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "synchronize", where);
   see(stream, lock, [&](std::uint64_t position) {
@@ -189,7 +193,15 @@ Device Stream::device(SourceLocation where) const { return core(where).device; }
 int Stream::priority(SourceLocation where) const { return core(where).priority; }
 std::uint64_t Stream::id(SourceLocation where) const { return core(where).id; }
 
-bool Stream::is_capturing() const noexcept { return life_ != nullptr && recorder_of(*life_->core) != nullptr; }
+bool Stream::is_capturing() const noexcept {
+  if (life_ == nullptr) return false;
+  try {
+    runtime::notice_capture(*life_->core, "is_capturing", {});
+  } catch (...) {
+    return true;  // in one that is broken
+  }
+  return recorder_of(*life_->core) != nullptr;
+}
 
 cudaStream_t Stream::native(SourceLocation where) const {
   StreamCore& stream = core(where);
@@ -197,9 +209,10 @@ cudaStream_t Stream::native(SourceLocation where) const {
     throw Error(Errc::not_supported, "native", stream.str(),
                 "a host device has no CUDA stream; make the stream on a CUDA device for one", where);
   }
+  runtime::notice_capture(stream, "native", where);
   const OrderLock lock(order_mutex());
   if (Recorder* recorder = recorder_of(stream)) return recorder->native(stream, where);
-  if (!stream.is_exposed.exchange(true)) runtime::tell_exposed(stream);
+  stream.expose();
   return stream.native().native();
 }
 
@@ -236,11 +249,13 @@ void synchronize(SourceLocation where) { synchronize(current_device(), where); }
 void synchronize(Device device, SourceLocation where) {
   runtime::refuse_in_callback("synchronize", where);
   runtime::require_device(device, "synchronize", where);
+  const auto streams = runtime::streams_of(device);
+  for (const auto& stream : streams) runtime::notice_capture(*stream, "synchronize", where);
   if (runtime::captures_here(device)) {
     throw Error(Errc::capture_unsupported, "synchronize", device.str(),
                 "this thread has an open capture on the device; synchronise after the capture", where);
   }
-  for (const auto& stream : runtime::streams_of(device)) runtime::synchronize_with(*stream);
+  for (const auto& stream : streams) runtime::synchronize_with(*stream);
   runtime::destroy_retired();
   runtime::throw_host_failure(device);
 }
@@ -256,6 +271,8 @@ namespace runtime {
 
 void synchronize_with(StreamCore& stream) {
   OrderLock lock(order_mutex());
+  // Other code's work is not asked for here, and while that captures the stream nothing can be.
+  if (stream.is_exposed && !has_unseen_issues(stream) && stream.native().is_captured()) return;
   see(stream, lock, [&](std::uint64_t position) {
     stream.backend().synchronize(stream, position);
     return true;

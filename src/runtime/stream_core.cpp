@@ -33,6 +33,7 @@ struct Registry {
 
 bool is_done(StreamCore& core) noexcept {
   try {
+    if (core.is_exposed && !has_unseen_issues(core)) return true;  // it may be out of reach
     return core.backend().is_complete(core, core.position);
   } catch (...) {
     return false;  // a lost device: the slot stays taken
@@ -71,6 +72,12 @@ StreamCore::StreamCore(const NativeStream& wrapped, Slot slot, std::uint64_t pos
       is_exposed(true),
       native_(backend().wrap_stream(wrapped)) {}
 
+void StreamCore::expose() noexcept {
+  if (is_exposed.exchange(true)) return;
+  native_->expose();
+  tell_exposed(*this);
+}
+
 std::string StreamCore::str() const { return "stream " + std::to_string(id) + " on " + device.str(); }
 
 Stream StreamCore::make_handle(std::shared_ptr<StreamCore> core) {
@@ -86,7 +93,7 @@ StreamLife::~StreamLife() {
     if (recorder != nullptr) left = recorder->stream_destroyed(*core);
   }
   core->retired = true;
-  if (core->has_native()) core->native().leave();
+  if (core->has_native()) core->native().leave(has_unseen_issues(*core));
   core.reset();
   reclaim(Registry::get());
 }
@@ -163,15 +170,35 @@ std::vector<std::shared_ptr<StreamCore>> streams_of(Device device) {
   return found;
 }
 
-StreamCore& service_stream(Device device) {
+namespace {
+
+/// A stream of the library's own for each device.
+class OwnStreams {
+ public:
+  StreamCore& of(Device device) {
+    Cell& cell = cells_[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
+    std::call_once(cell.once, [&] { cell.core = make_core(device, 0); });
+    return *cell.core;
+  }
+
+ private:
   struct Cell {
     std::once_flag once;
     std::shared_ptr<StreamCore> core;
   };
-  static auto& all = *new std::array<std::array<Cell, most_devices>, 2>{};
-  Cell& cell = all[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
-  std::call_once(cell.once, [&] { cell.core = make_core(device, 0); });
-  return *cell.core;
+  std::array<std::array<Cell, most_devices>, 2> cells_;
+};
+
+}  // namespace
+
+StreamCore& service_stream(Device device) {
+  static auto& all = *new OwnStreams;
+  return all.of(device);
+}
+
+StreamCore& memory_stream(Device device) {
+  static auto& all = *new OwnStreams;
+  return all.of(device);
 }
 
 }  // namespace refrain::runtime

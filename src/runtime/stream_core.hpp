@@ -46,6 +46,8 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   BackendStream& native() const noexcept { return *native_; }
   bool has_native() const noexcept { return native_ != nullptr; }
   bool is_legacy() const noexcept { return native_ != nullptr && native_->is_legacy(); }
+  /// Other code gets the native stream, or may find it in a capture of its own. With the order lock held.
+  void expose() noexcept;
   /// The stream is over: no handle, no work. The object goes on to tell the slot's position.
   void drop_native() noexcept { native_.reset(); }
   std::string str() const;
@@ -78,11 +80,28 @@ std::vector<std::shared_ptr<StreamCore>> streams_of(Device device);
 /// The library's own stream of a device, for downloads and memory of graphs.
 StreamCore& service_stream(Device device);
 
+/// Another one, with nothing on it but allocations, which are there as soon as they are made. Takes the order lock at
+/// its first use for the device.
+StreamCore& memory_stream(Device device);
+
 /// The stream that is current in this thread for the device.
 StreamCore& thread_stream(Device device);
 
 /// Blocks the host until what was issued on the stream so far is done.
 void synchronize_with(StreamCore& stream);
+
+namespace detail {
+/// Made by src/graph, which knows captures.
+void follow_capture(StreamCore& stream, const char* call, SourceLocation where);
+}  // namespace detail
+
+/// What calls on a stream begin with: if other code has begun a capture there, they belong to it from now on; if it has
+/// ended it, no longer. Only a look at a flag for streams that no other code has. Without the order lock.
+/// @throws Error(Errc::capture_invalidated) when that capture is broken
+inline void notice_capture(StreamCore& stream, const char* call, SourceLocation where) {
+  if (stream.is_exposed.load(std::memory_order_relaxed)) detail::follow_capture(stream, call, where);
+}
+
 /// Adds to what the stream's later work comes after. With the order lock held.
 void come_after(StreamCore& stream, StreamPoint point);
 void come_after(StreamCore& stream, const Clock& clock);

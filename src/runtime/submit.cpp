@@ -70,10 +70,11 @@ namespace {
 template <class Run>
 bool issue(StreamCore& stream, const Command& command, Run run) {
   refuse_in_callback(command.label, command.where);
+  notice_capture(stream, command.label, command.where);
   destroy_retired();
   {
     OrderLock lock(order_mutex());
-    if (recorder_of(stream) == nullptr) settle(lock, stream, command.accesses);
+    settle_before(lock, stream, command.accesses);
     if (Recorder* recorder = recorder_of(stream)) {
       recorder->submit(stream, command);
       return false;
@@ -91,11 +92,22 @@ bool submit(StreamCore& stream, const Command& command) {
   return issue(stream, command, [&] { run_now(stream, command); });
 }
 
+void settle_before(OrderLock& lock, StreamCore& stream, std::span<const Access> accesses) {
+  const Recorder* const recorder = recorder_of(stream);
+  if (recorder == nullptr) {
+    settle(lock, stream, accesses);
+  } else if (recorder->is_attached()) {
+    settle_outside(lock, accesses);
+  }
+}
+
 bool may_refuse_order(const StreamCore& stream) noexcept {
-  return hazards() == Hazards::error || recorder_of(stream) != nullptr;
+  // Of a stream that other code has, `check_order` looks whether that captures it.
+  return hazards() == Hazards::error || recorder_of(stream) != nullptr || stream.is_exposed;
 }
 
 void check_order(StreamCore& stream, const Command& command) {
+  notice_capture(stream, command.label, command.where);
   OrderLock lock(order_mutex());
   if (const Recorder* recorder = recorder_of(stream)) {
     recorder->check_order(stream, command);

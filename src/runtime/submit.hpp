@@ -2,6 +2,7 @@
 
 #include "runtime/command.hpp"
 #include "runtime/generator.hpp"
+#include "runtime/order.hpp"
 
 namespace refrain::runtime {
 
@@ -9,6 +10,10 @@ class StreamCore;
 
 /// @throws Error(Errc::illegal_state) when a buffer has no block, as when another thread ended its capture just now
 void require_blocks(const StreamCore& stream, const Command& command);
+
+/// Waits on the host for what such a command must come after and its stream cannot wait for. With the order lock held,
+/// which is given up while waiting.
+void settle_before(OrderLock& lock, StreamCore& stream, std::span<const Access> accesses);
 
 /// The one path: runs the command on the stream in issue order, or hands it to the capture that records the stream.
 /// Returns whether it was run.

@@ -21,6 +21,10 @@ class Owned {
  public:
   Owned() = default;
   Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
   ~Owned() {
     if (handle_ != nullptr) destroy(handle_);
   }

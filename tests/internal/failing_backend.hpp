@@ -81,9 +81,9 @@ class FailingCapture final : public runtime::LiveCapture {
     fault_->call("fork");
     real_->fork(lane, device, priority, own);
   }
-  void run(int lane, std::span<const runtime::PlannedCommand> commands) override {
+  void run(int lane, int command, std::span<const runtime::PlannedCommand> commands) override {
     fault_->call("run");
-    real_->run(lane, commands);
+    real_->run(lane, command, commands);
   }
   int record(int lane) override {
     fault_->call("record");
@@ -215,6 +215,13 @@ class FailingBackend final : public runtime::Backend {
   std::unique_ptr<runtime::LiveCapture> begin_live(Device device, int priority, runtime::StreamCore* origin) override {
     fault_->call("begin_live");
     auto real = real_.begin_live(device, priority, origin);
+    if (real == nullptr) return nullptr;
+    return std::make_unique<FailingCapture>(std::move(real), fault_);
+  }
+  std::unique_ptr<runtime::LiveCapture> attach_live(runtime::StreamCore& stream,
+                                                    std::shared_ptr<const void> held) override {
+    fault_->call("attach_live");
+    auto real = real_.attach_live(stream, std::move(held));
     if (real == nullptr) return nullptr;
     return std::make_unique<FailingCapture>(std::move(real), fault_);
   }
