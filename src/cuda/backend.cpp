@@ -50,6 +50,12 @@ class CudaBackend final : public runtime::Backend {
     return {};
   }
 
+  bool is_device_memory(const void* memory) const override {
+    cudaPointerAttributes attributes{};
+    REFRAIN_CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory));
+    return attributes.type == cudaMemoryTypeDevice;
+  }
+
   bool is_complete(runtime::StreamCore& stream, std::uint64_t) override { return stream_of(stream).query(); }
   void synchronize(runtime::StreamCore& stream, std::uint64_t) override { stream_of(stream).synchronize(); }
 
@@ -70,6 +76,7 @@ class CudaBackend final : public runtime::Backend {
   }
 
   void wait(runtime::StreamCore& stream, runtime::StreamCore& other, std::uint64_t) override {
+    const DeviceScope current(stream.device.index);  // each device has a legacy stream, all of one handle
     wait_for_stream(NativeUse(stream), other);
     ++stream.position;
   }

@@ -3,6 +3,7 @@
 #include "cuda/compat.hpp"
 #include "cuda/run.hpp"
 #include "cuda/stream.hpp"
+#include "runtime/host_function.hpp"
 
 #include <refrain/error.hpp>
 
@@ -157,7 +158,7 @@ AttachedCapture::AttachedCapture(runtime::StreamCore& stream, std::shared_ptr<co
   const CapturingGraph capture(stream.native().native());
   id_ = capture.id;
   resources_->keep_alive = std::move(held);
-  retain(capture.graph, resources_);
+  retain(capture.graph, resources_, runtime::retire);
 }
 
 AttachedCapture::~AttachedCapture() {

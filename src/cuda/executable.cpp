@@ -1,5 +1,6 @@
 #include "cuda/executable.hpp"
 
+#include "cuda/janitor.hpp"
 #include "cuda/lower.hpp"
 #include "cuda/run.hpp"
 #include "cuda/stream.hpp"
@@ -32,17 +33,25 @@ void finish_counters(GraphResources& resources, std::span<const std::uint64_t> i
   }
 }
 
-void retain(cudaGraph_t graph, std::shared_ptr<const void> held) {
-  using Holder = std::shared_ptr<const void>;
-  auto holder = std::make_unique<Holder>(std::move(held));
+void retain(cudaGraph_t graph, std::shared_ptr<const void> held, void (*let_go)(std::shared_ptr<const void>)) {
+  struct Holder {
+    std::shared_ptr<const void> held;
+    void (*let_go)(std::shared_ptr<const void>);
+  };
+  auto holder = std::make_unique<Holder>(Holder{std::move(held), let_go});
   const cudaHostFn_t destroy = [](void* last_holder) {
     const std::unique_ptr<Holder> last(static_cast<Holder*>(last_holder));
-    runtime::retire(std::move(*last));  // the user's destructors may not run in CUDA's thread
+    last->let_go(std::move(last->held));
   };
   cudaUserObject_t object = nullptr;
   REFRAIN_CUDA_CHECK(cudaUserObjectCreate(&object, holder.get(), destroy, 1, cudaUserObjectNoDestructorSync));
   (void)holder.release();
   REFRAIN_CUDA_CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+}
+
+void retain(cudaGraph_t graph, const GraphResources& resources) {
+  for (const auto& function : resources.functions) retain(graph, function, runtime::retire);  // the user's destructors
+  for (const auto& work : resources.foreign) retain(graph, work, let_go_soon);
 }
 
 OwnedGraph::OwnedGraph() { REFRAIN_CUDA_CHECK(cudaGraphCreate(&graph_, 0)); }
@@ -62,7 +71,7 @@ CudaExecutable::CudaExecutable(BuiltGraph built, int device) : built_(std::move(
   const CallScope call;
   const cudaGraph_t graph = built_.graph.get();
   try {
-    for (const auto& held : built_.resources.held) retain(graph, held);
+    retain(graph, built_.resources);
     REFRAIN_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph, cudaGraphInstantiateFlagUseNodePriority));
     cudaStream_t stream = nullptr;
     REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -82,6 +91,7 @@ CudaExecutable::~CudaExecutable() {
 }
 
 void CudaExecutable::launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) {
+  const DeviceScope current(stream.device.index);  // each device has a legacy stream, all of one handle
   const NativeUse native(stream);
   for (const auto& counters : built_.resources.counters) {
     if (counters != nullptr) counters->prepare(draws[static_cast<std::size_t>(counters->device())], stream);
@@ -121,7 +131,7 @@ std::shared_ptr<runtime::PreparedUpdate> CudaExecutable::prepare_update(const ru
   for (const runtime::PlannedCommand& planned : plan.commands) labels.push_back(planned.command->label);
   auto prepared = std::make_shared<Prepared>(build_graph(plan), std::move(labels));
   const CallScope call;
-  for (const auto& held : prepared->built.resources.held) retain(prepared->built.graph.get(), held);
+  retain(prepared->built.graph.get(), prepared->built.resources);
   return prepared;
 }
 

@@ -50,7 +50,9 @@ class OwnedGraph {
 struct GraphResources {
   std::vector<std::unique_ptr<Counters>> counters;  ///< by ordinal; null where nothing is drawn
   std::vector<std::unique_ptr<DeviceBytes>> literals;
-  std::vector<std::shared_ptr<const void>> held;  ///< functions and foreign work; by the CUDA graph too, see `retain`
+  // Held by the CUDA graph too, see `retain`.
+  std::vector<std::shared_ptr<const void>> functions;
+  std::vector<std::shared_ptr<const void>> foreign;
   std::shared_ptr<const void> keep_alive;
 };
 
@@ -83,8 +85,11 @@ class CommandNodes {
 /// No more draws. `increments`: how far a replay moves each device's generator.
 void finish_counters(GraphResources& resources, std::span<const std::uint64_t> increments);
 
-/// Lets the CUDA graph, its executables and their runs in flight hold something of the user's.
-void retain(cudaGraph_t graph, std::shared_ptr<const void> held);
+/// Lets the CUDA graph, its executables and their runs in flight hold something. `let_go`: what is done with the last
+/// reference, in a thread of CUDA's that may not call it.
+void retain(cudaGraph_t graph, std::shared_ptr<const void> held, void (*let_go)(std::shared_ptr<const void>));
+/// All of the resources that must outlive the runs.
+void retain(cudaGraph_t graph, const GraphResources& resources);
 
 class GraphCommand;
 

@@ -218,9 +218,9 @@ GraphCommand::GraphCommand(const runtime::Command& command, void* const* address
     resources.literals.push_back(std::make_unique<DeviceBytes>(device, *upload->owned));
     literal_ = resources.literals.back()->address();
   } else if (const auto* call = std::get_if<runtime::HostFunctionCommand>(&command_.payload)) {
-    resources.held.push_back(call->function);
+    resources.functions.push_back(call->function);
   } else if (const auto* foreign = std::get_if<runtime::ForeignCommand>(&command_.payload)) {
-    resources.held.push_back(foreign->work);
+    resources.foreign.push_back(foreign->work);
   }
 }
 

@@ -102,6 +102,7 @@ void CudaStream::synchronize() {
 
 void CudaStream::begin_capture() {
   step_aside();
+  for (int count = asking_; count > 0; count = asking_) asking_.wait(count);
   is_live_ = true;
 }
 
@@ -150,7 +151,6 @@ void CudaStream::step_aside() {
   }
   REFRAIN_CUDA_CHECK(cudaEventRecord(stand_in_, native));
   is_away_ = true;
-  for (int count = asking_; count > 0; count = asking_) asking_.wait(count);
 }
 
 void CudaStream::end_capture() noexcept {

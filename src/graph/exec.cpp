@@ -136,7 +136,7 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
 bool Exec::record(StreamCore& stream, OrderLock& lock, std::optional<runtime::Plan>& live, SourceLocation where) {
   const auto recording = [&] { return static_cast<Recording*>(runtime::recorder_of(stream)); };
   if (recording() == nullptr) return false;
-  if (recording()->is_live()) {
+  if (recording()->is_live() && !state_.program->is_foreign) {
     const auto mark = recording()->mark();
     const std::shared_ptr<Program> program = state_.program;
     lock.unlock();  // memory is taken for this occurrence

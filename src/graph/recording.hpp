@@ -136,6 +136,9 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void wait_outside(runtime::EventCore& event, const runtime::StreamCore& stream, SourceLocation where);
   /// Whether the event's newest record is in this capture.
   bool holds(const runtime::EventCore& event) const;
+  /// A live graph in which other code has put work: as CUDA has it.
+  void add_native_graph(runtime::StreamCore& stream, const std::shared_ptr<Program>& program,
+                        std::span<const runtime::Access> accesses, SourceLocation where);
   void place_child(Node& node, const std::shared_ptr<Program>& child);
   void run_live(const Added& added, const runtime::Plan* child);
   void place_draw(runtime::RandomCommand& draw, Device device);

@@ -304,10 +304,32 @@ void Recording::add_graph(StreamCore& stream, const std::shared_ptr<Program>& pr
                 where);
   }
   const std::vector<Access> accesses = boundary_accesses(*program);
+  if (program->is_foreign) {
+    add_native_graph(stream, program, accesses, where);
+    return;
+  }
   Command command{stream.device, runtime::EmptyCommand{}, accesses, "graph", where};
   command.is_declared = program->is_declared;
   const Added added = add_node(stream, command, program);
   put_live(added, [&] { run_live(added, live); });
+}
+
+void Recording::add_native_graph(StreamCore& stream, const std::shared_ptr<Program>& program,
+                                 std::span<const Access> accesses, SourceLocation where) {
+  if (!program->draw_increments.empty()) {
+    throw Error(Errc::not_supported, "replay", program->str(),
+                "has random numbers and work that other code put there, which only CUDA knows, so that its numbers "
+                "cannot go on in another graph; capture it without live, with enqueue",
+                where);
+  }
+  Command command{stream.device, runtime::ForeignCommand{}, accesses, "graph", where};
+  command.payload = runtime::ForeignCommand{stream.backend().copy_graph(program->live->native_graph(), command)};
+  command.is_declared = false;
+  submit(stream, command);
+  program_->kept.push_back(program);
+  program_->events.insert(program_->events.end(), program->events.begin(), program->events.end());
+  program_->outside_waits.insert(program_->outside_waits.end(), program->outside_waits.begin(),
+                                 program->outside_waits.end());
 }
 
 void Recording::place_child(Node& node, const std::shared_ptr<Program>& child) {

@@ -161,6 +161,8 @@ class Backend {
   virtual std::unique_ptr<BackendEvent> wrap_event(cudaEvent_t native) = 0;
   /// Why work on the device cannot reach the memory; empty when it can.
   virtual std::string why_unreachable(int /*device*/, const void* /*memory*/) const { return {}; }
+  /// Whether it is memory that only devices of this backend reach.
+  virtual bool is_device_memory(const void* /*memory*/) const { return false; }
   virtual bool is_complete(StreamCore& stream, std::uint64_t position) = 0;
   /// Blocks the host until the stream has reached the position. Without the order lock.
   virtual void synchronize(StreamCore& stream, std::uint64_t position) = 0;

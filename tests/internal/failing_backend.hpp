@@ -152,6 +152,7 @@ class FailingBackend final : public runtime::Backend {
   std::string why_unreachable(int device, const void* memory) const override {
     return real_.why_unreachable(device, memory);
   }
+  bool is_device_memory(const void* memory) const override { return real_.is_device_memory(memory); }
   bool is_complete(runtime::StreamCore& stream, std::uint64_t position) override {
     fault_->call("is_complete");
     return real_.is_complete(stream, position);
