@@ -57,7 +57,7 @@ class CudaBackend final : public runtime::Backend {
   }
 
   bool is_complete(runtime::StreamCore& stream, std::uint64_t) override { return stream_of(stream).query(); }
-  void synchronize(runtime::StreamCore& stream, std::uint64_t) override { stream_of(stream).synchronize(); }
+  void synchronize(runtime::StreamCore& stream, std::uint64_t) override { stream_of(stream).synchronize(stream); }
 
   void run(runtime::StreamCore& stream, const runtime::Command& command, void* const* addresses) override {
     run_command(NativeUse(stream), command, addresses);

@@ -20,6 +20,14 @@ cudaStream_t create_stream(int device, int priority) {
   return stream;
 }
 
+[[noreturn]] void refuse_out_of_reach(const runtime::StreamCore& stream, const char* call) {
+  throw Error(
+      Errc::capture_unsupported, call, stream.str(),
+      "is captured by other code, and before that capture has ended it can be neither asked nor waited for, what "
+      "was put on it earlier included; synchronize with that before the capture, or wait for an event recorded "
+      "before it");
+}
+
 }  // namespace
 
 CudaStream::CudaStream(int device, int priority)
@@ -85,11 +93,11 @@ bool CudaStream::query() {
   return true;
 }
 
-void CudaStream::synchronize() {
+void CudaStream::synchronize(const runtime::StreamCore& self) {
   const CallScope call;
   {
     const Asking asking(*this);
-    if (is_out_of_reach()) refuse_out_of_reach("synchronize");
+    if (is_out_of_reach()) refuse_out_of_reach(self, "synchronize");
     std::optional<DeviceScope> current;
     if (is_legacy()) current.emplace(device_);
     if (!is_away_) {
@@ -159,15 +167,9 @@ void CudaStream::end_capture() noexcept {
   is_away_ = has_left_.load();
 }
 
-void refuse_out_of_reach(const char* call) {
-  throw Error(Errc::capture_unsupported, call, "a stream that other code captures",
-              "cannot be asked or waited for before that capture has ended, what was put on it earlier included; "
-              "synchronize with that before the capture, or wait for an event recorded before it");
-}
-
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other) {
   CudaStream& awaited = stream_of(other);
-  if (awaited.is_out_of_reach()) refuse_out_of_reach("wait");
+  if (awaited.is_out_of_reach()) refuse_out_of_reach(other, "wait");
   if (awaited.is_away()) {
     if (awaited.stand_in() != nullptr) REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, awaited.stand_in(), 0));
     return;

@@ -45,7 +45,8 @@ class CudaStream final : public runtime::BackendStream {
 
   // Without the order lock.
   bool query();
-  void synchronize();
+  /// @throws Error(Errc::capture_unsupported) when it is out of reach; `self` tells the name
+  void synchronize(const runtime::StreamCore& self);
 
  private:
   int device_;
@@ -95,9 +96,6 @@ class NativeUse {
   cudaStream_t native_;
   Tripwire* tripwire_ = nullptr;
 };
-
-/// @throws Error(Errc::capture_unsupported)
-[[noreturn]] void refuse_out_of_reach(const char* call);
 
 /// Makes `stream` wait for what `other` has been given so far. With the order lock held.
 void wait_for_stream(cudaStream_t stream, runtime::StreamCore& other);

@@ -101,13 +101,21 @@ std::shared_ptr<Recording> Recording::leave() noexcept {
   for (const Node& node : program_->nodes) {
     for (const runtime::Access& access : node.accesses) {
       runtime::Buffer& buffer = *access.buffer;
-      const bool is_output = access.mode == runtime::AccessMode::write && buffer.recorder() == nullptr;
-      if (is_output && buffer.state() == runtime::Buffer::State::recorded)
-        buffer.set_state(runtime::Buffer::State::ready);
+      if (access.mode != runtime::AccessMode::write || buffer.recorder() != nullptr) continue;
+      if (buffer.state() == runtime::Buffer::State::recorded) buffer.set_state(runtime::Buffer::State::ready);
     }
   }
   origin_->backend().live_ended();
   return self;
+}
+
+/// A command failed, of which a part may be there. The streams stay members until the other code ends its capture.
+void Recording::keep_attached(const Added& added) noexcept {
+  try {
+    live_->run(added.lane, added.id, {});
+  } catch (...) {
+    // The capture is broken, as the next call will say.
+  }
 }
 
 void Recording::refuse_draws(bool draws, const char* call, const StreamCore& stream, SourceLocation where) const {

@@ -100,12 +100,6 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
 
   Recording(Scope scope, runtime::StreamCore& origin, CaptureOptions options);
 
-  // Of captures that other code has begun: src/graph/attach.cpp.
-  static void attach(runtime::StreamCore& stream, std::uint64_t id, std::shared_ptr<Recording>& made);
-  void adopt(runtime::StreamCore& stream);
-  std::shared_ptr<Recording> leave() noexcept;
-  void refuse_draws(bool draws, const char* call, const runtime::StreamCore& stream, SourceLocation where) const;
-
   std::string str() const;
   void require_open(const char* call, SourceLocation where) const;
   void check_can_join(const runtime::StreamCore& stream, const char* call, SourceLocation where) const;
@@ -119,6 +113,14 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
     int id;
   };
   Added add_node(runtime::StreamCore& stream, const runtime::Command& command, const std::shared_ptr<Program>& child);
+
+  // Of captures that other code has begun: src/graph/attach.cpp.
+  static void attach(runtime::StreamCore& stream, std::uint64_t id, std::shared_ptr<Recording>& made);
+  void adopt(runtime::StreamCore& stream);
+  std::shared_ptr<Recording> leave() noexcept;
+  void keep_attached(const Added& added) noexcept;
+  void refuse_draws(bool draws, const char* call, const runtime::StreamCore& stream, SourceLocation where) const;
+
   void submit_undeclared(runtime::StreamCore& stream, runtime::Payload payload, const char* label,
                          SourceLocation where);
   void note_undeclared(const Node& node, int id);

@@ -220,7 +220,10 @@ void Recording::put_live(const Added& added, Run run) {
     for (const int hazard : added.hazards) live_->depend(added.lane, hazard);
     run();
   } catch (...) {
-    if (is_attached()) throw;  // its members stay so until the other code ends it
+    if (is_attached()) {
+      keep_attached(added);
+      throw;
+    }
     // CUDA's capture and this one no longer agree.
     given_up_ = give_up(std::string("'") + added.node->command.label + "' failed in it");
     throw;
@@ -261,10 +264,11 @@ void Recording::call_live(OrderLock& lock, StreamCore& stream, const Command& co
     try {
       live_->run(added.lane, added.id, {});
     } catch (const Error& error) {
-      if (is_attached()) throw;
       throw Error(error.code(), command.label, stream.str(),
-                  "did what no capture allows: it synchronised, allocated otherwise than in stream order or used the "
-                  "legacy stream, and the live capture is over; capture without live to keep the rest of it",
+                  std::string("did what no capture allows: it synchronised, allocated otherwise than in stream order "
+                              "or used the legacy stream, and ") +
+                      (is_attached() ? "the other code's capture is broken; end that"
+                                     : "the live capture is over; capture without live to keep the rest of it"),
                   command.where);
     }
   });

@@ -244,7 +244,10 @@ void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, 
                 where);
   }
   event.native->wait(stream);
-  if (event.is_wrapped) return;
+  if (event.is_wrapped) {
+    stream.expose();  // other code may have recorded it in a capture, which the stream then has joined
+    return;
+  }
   come_after(stream, event.clock);
   come_after(stream, event.point);
   stream.in_part.raise(event.replay);

@@ -18,7 +18,7 @@ class StreamCore;
 
 /// Guards what order is made of: positions, clocks, histories, replay marks, generators. Held while a backend
 /// enqueues, so that issue order is one order; never while user code runs, and the host waits under it only where a
-/// live capture begins or ends.
+/// live capture begins or ends, and for a stream that has nothing but allocations.
 std::mutex& order_mutex() noexcept;
 using OrderLock = std::unique_lock<std::mutex>;
 

@@ -250,7 +250,13 @@ void synchronize(Device device, SourceLocation where) {
   runtime::refuse_in_callback("synchronize", where);
   runtime::require_device(device, "synchronize", where);
   const auto streams = runtime::streams_of(device);
-  for (const auto& stream : streams) runtime::notice_capture(*stream, "synchronize", where);
+  for (const auto& stream : streams) {
+    try {
+      runtime::notice_capture(*stream, "synchronize", where);
+    } catch (const Error&) {
+      // In a broken capture of other code's: of concern to this thread only if it is its own.
+    }
+  }
   if (runtime::captures_here(device)) {
     throw Error(Errc::capture_unsupported, "synchronize", device.str(),
                 "this thread has an open capture on the device; synchronise after the capture", where);
@@ -271,8 +277,9 @@ namespace runtime {
 
 void synchronize_with(StreamCore& stream) {
   OrderLock lock(order_mutex());
-  // Other code's work is not asked for here, and while that captures the stream nothing can be.
-  if (stream.is_exposed && !has_unseen_issues(stream) && stream.native().is_captured()) return;
+  // While other code captures the stream, or did when the last handle went, nothing can be asked.
+  const bool is_idle = stream.retired || !has_unseen_issues(stream);
+  if (stream.is_exposed && is_idle && stream.native().is_captured()) return;
   see(stream, lock, [&](std::uint64_t position) {
     stream.backend().synchronize(stream, position);
     return true;

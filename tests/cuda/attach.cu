@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 namespace rf = refrain;
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(work_lands_in_the_capture_and_the_graph_keeps_what_it_needs
         }
         BOOST_TEST(*calls == 3);
       }
-      BOOST_TEST(soon([&] { return live_bytes() == before && calls.use_count() == 1; }));
+      BOOST_TEST(soon([&] { return live_bytes() <= before && calls.use_count() == 1; }));
     }
   }
 }
@@ -198,7 +199,7 @@ BOOST_AUTO_TEST_CASE(clones_and_executables_keep_it_whatever_goes_first) {
     replay(second, raw);
     BOOST_TEST(out.get() == expected(7), boost::test_tools::per_element());
   }
-  BOOST_TEST(soon([&] { return live_bytes() == before && calls.use_count() == 1; }));
+  BOOST_TEST(soon([&] { return live_bytes() <= before && calls.use_count() == 1; }));
 }
 
 BOOST_AUTO_TEST_CASE(an_executable_destroyed_in_flight_keeps_it_until_its_run_is_over) {
@@ -216,7 +217,7 @@ BOOST_AUTO_TEST_CASE(an_executable_destroyed_in_flight_keeps_it_until_its_run_is
     BOOST_TEST(out.get() == expected(3), boost::test_tools::per_element());
     BOOST_TEST(*calls == 20);
   }
-  BOOST_TEST(soon([&] { return live_bytes() == before && calls.use_count() == 1; }));
+  BOOST_TEST(soon([&] { return live_bytes() <= before && calls.use_count() == 1; }));
 }
 
 BOOST_AUTO_TEST_CASE(a_capture_that_makes_no_graph_gives_everything_back) {
@@ -226,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_capture_that_makes_no_graph_gives_everything_back) {
   issue(calls, rf::full({size}, 5));
   static_cast<void>(cudaStreamSynchronize(raw));
   BOOST_TEST(runtime::failed_end(raw) == cudaErrorStreamCaptureInvalidated);
-  BOOST_TEST(soon([&] { return live_bytes() == before && calls.use_count() == 1; }));
+  BOOST_TEST(soon([&] { return live_bytes() <= before && calls.use_count() == 1; }));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_whose_handle_went_out_is_followed_too) {
@@ -331,7 +332,6 @@ BOOST_AUTO_TEST_CASE(a_missing_wait_is_found_or_refused) {
 
 BOOST_AUTO_TEST_CASE(foreign_code_and_refrain_see_each_others_events) {
   runtime::Stream beside;
-  runtime::Event forked;
   runtime::Event joined;
   rf::Array y = rf::from_blob(static_cast<float*>(out), {size});
   const runtime::Graph graph = record([&](const rf::Stream& stream) {
@@ -347,6 +347,59 @@ BOOST_AUTO_TEST_CASE(foreign_code_and_refrain_see_each_others_events) {
   out = 5;
   replay(instantiate(graph), raw);
   BOOST_TEST(out.get() == Numbers(size, 33), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_joins_by_an_event_of_other_codes) {
+  const rf::Stream side;
+  runtime::Event forked;
+  rf::Array y = rf::from_blob(static_cast<float*>(out), {size});
+  begin(raw);
+  add_one<<<4, 256, 0, raw>>>(out, size);
+  CUDA_REQUIRE(cudaEventRecord(forked, raw));
+  rf::Event joined;
+  {
+    const rf::StreamGuard on(side);
+    side.wait_event(rf::Event::wrap(forked));
+    const rf::Array ten = rf::full({size}, 10);
+    y *= ten;
+    side.record_event(joined);
+  }
+  CUDA_REQUIRE(cudaStreamWaitEvent(raw, joined.native(), 0));
+  add_one<<<4, 256, 0, raw>>>(out, size);
+  const runtime::Graph graph = runtime::end(raw);
+  const std::vector<rf::Array> filled = garbage();
+  out = 4;
+  replay(instantiate(graph), raw);
+  BOOST_TEST(out.get() == Numbers(size, 51), boost::test_tools::per_element());
+  side.synchronize();
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_breaks_the_capture_is_named) {
+  rf::Array x = rf::zeros({size});
+  rf::synchronize();
+  const rf::Stream stream = rf::Stream::wrap(raw);
+  const rf::StreamGuard on(stream);
+  begin(raw);
+  x += 1;
+  require_error(rf::Errc::capture_invalidated,
+                [&] { stream.enqueue("waits", [](cudaStream_t s) { static_cast<void>(cudaStreamSynchronize(s)); }); },
+                {"waits", "is broken"});
+  BOOST_TEST(runtime::failed_end(raw) == cudaErrorStreamCaptureInvalidated);
+  x += 5;
+  BOOST_TEST(rf::test::holds(x, 5));
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_throws_leaves_it_intact) {
+  rf::Array x = rf::zeros({size});
+  rf::synchronize();
+  const runtime::Graph graph = record([&](const rf::Stream& stream) {
+    x += 1;
+    BOOST_CHECK_THROW(stream.enqueue("throws", [](cudaStream_t) { throw std::runtime_error("no"); }),
+                      std::runtime_error);
+    x += 1;
+  });
+  replay(instantiate(graph), raw);
+  BOOST_TEST(rf::test::holds(x, 2));
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_capture_is_told_and_over_with_its_end) {
@@ -486,7 +539,7 @@ BOOST_AUTO_TEST_CASE(memory_of_before_may_be_dropped_in_it) {
     BOOST_TEST(rf::test::holds(x, 2));
   }
   x = rf::Array();
-  BOOST_TEST(soon([&] { return live_bytes() == before; }));
+  BOOST_TEST(soon([&] { return live_bytes() <= before; }));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_stream_was_given_before_is_not_waited_for_in_it) {
