@@ -14,13 +14,6 @@ namespace {
 
 constexpr Device a_host_device{DeviceKind::host, 0};
 
-/// The device under test when it is a GPU; nothing native is elsewhere.
-std::optional<Device> a_gpu() {
-  if (current_device().kind == DeviceKind::cuda) return current_device();
-  BOOST_TEST_MESSAGE("left out: it needs a GPU");
-  return std::nullopt;
-}
-
 std::optional<std::pair<Device, Device>> two_gpus() { return a_gpu() ? two_devices() : std::nullopt; }
 
 /// An event of Refrain's, as other code would have made it.
