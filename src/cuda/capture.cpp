@@ -20,6 +20,7 @@ CudaCapture::CudaCapture(Device device, int priority, runtime::StreamCore* own, 
     REFRAIN_CUDA_CHECK(cudaStreamBeginCapture(
         lanes_[0].stream, mode == Mode::relaxed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeThreadLocal));
     capturing_ = true;
+    id_ = CapturingGraph(lanes_[0].stream).id;
     is_strict_ = mode == Mode::thread_local_;
     if (is_strict_) ++strict_captures();
     REFRAIN_CUDA_CHECK(cudaEventRecord(beginning_, lanes_[0].stream));
@@ -89,6 +90,11 @@ cudaEvent_t CaptureLanes::new_event(int device) {
 
 void CudaCapture::fork(int lane, Device device, int priority, runtime::StreamCore* own) {
   if (lane == 0) return;  // the origin is there from the beginning
+  if (own != nullptr && stream_of(*own).foreign_capture().id == id_) {  // other code has let it join
+    stream_of(*own).was_joined();
+    lanes_.push_back({own->native().native(), own, device.index});
+    return;
+  }
   add_lane(device, priority, own);
   REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(lanes_.back().stream, beginning_, 0));
 }

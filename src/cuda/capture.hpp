@@ -60,6 +60,7 @@ class CudaCapture final : public CaptureLanes {
 
   void fork(int lane, Device device, int priority, runtime::StreamCore* own) override;
   std::shared_ptr<runtime::Executable> end(std::span<const std::uint64_t> draw_increments) override;
+  std::uint64_t capture_id() const noexcept override { return id_; }
 
  private:
   void add_lane(Device device, int priority, runtime::StreamCore* own);
@@ -68,6 +69,7 @@ class CudaCapture final : public CaptureLanes {
 
   Device device_;
   bool capturing_ = false;
+  std::uint64_t id_ = 0;
   bool is_strict_ = false;           ///< counted among this thread's strict captures
   cudaEvent_t beginning_ = nullptr;  ///< what later lanes fork from
 };

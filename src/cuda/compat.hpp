@@ -64,30 +64,6 @@ inline void update_capture_dependencies(cudaStream_t stream, std::span<cudaGraph
 #endif
 }
 
-/// The device of a stream; of the legacy stream the current one.
-inline int stream_device(cudaStream_t stream) {
-  int device = 0;
-#if CUDART_VERSION >= 12080
-  REFRAIN_CUDA_CHECK(cudaStreamGetDevice(stream, &device));
-#else
-  // The driver tells the context, and that its device.
-  if (stream == cudaStreamLegacy) {
-    REFRAIN_CUDA_CHECK(cudaGetDevice(&device));
-    return device;
-  }
-  CUcontext context = nullptr;
-  const auto get_context = reinterpret_cast<CUresult (*)(CUstream, CUcontext*)>(driver_function("cuStreamGetCtx"));
-  check(get_context(stream, &context), "cuStreamGetCtx");
-  const auto push = reinterpret_cast<CUresult (*)(CUcontext)>(driver_function("cuCtxPushCurrent"));
-  const auto pop = reinterpret_cast<CUresult (*)(CUcontext*)>(driver_function("cuCtxPopCurrent"));
-  check(push(context), "cuCtxPushCurrent");
-  const cudaError_t status = cudaGetDevice(&device);
-  check(pop(&context), "cuCtxPopCurrent");
-  check(status, "cudaGetDevice");
-#endif
-  return device;
-}
-
 inline std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
   std::size_t count = 0;
   REFRAIN_CUDA_CHECK(cudaGraphGetNodes(graph, nullptr, &count));

@@ -28,4 +28,31 @@ const DriverGraphs& DriverGraphs::get() {
   return functions;
 }
 
+int stream_device(cudaStream_t stream) {
+  int device = 0;
+  if (stream == cudaStreamLegacy) {
+    REFRAIN_CUDA_CHECK(cudaGetDevice(&device));
+    return device;
+  }
+  struct Contexts {
+    CUresult (*of_stream)(CUstream, CUcontext*) = nullptr;
+    CUresult (*push)(CUcontext) = nullptr;
+    CUresult (*pop)(CUcontext*) = nullptr;
+  };
+  static const Contexts contexts = [] {
+    Contexts all;
+    all.of_stream = reinterpret_cast<decltype(all.of_stream)>(driver_function("cuStreamGetCtx"));
+    all.push = reinterpret_cast<decltype(all.push)>(driver_function("cuCtxPushCurrent"));
+    all.pop = reinterpret_cast<decltype(all.pop)>(driver_function("cuCtxPopCurrent"));
+    return all;
+  }();
+  CUcontext context = nullptr;
+  check(contexts.of_stream(stream, &context), "cuStreamGetCtx");
+  check(contexts.push(context), "cuCtxPushCurrent");
+  const cudaError_t status = cudaGetDevice(&device);
+  check(contexts.pop(&context), "cuCtxPopCurrent");
+  check(status, "cudaGetDevice");
+  return device;
+}
+
 }  // namespace refrain::cuda

@@ -23,6 +23,10 @@ struct DriverGraphs {
   static const DriverGraphs& get();
 };
 
+/// The device of a stream, which may be capturing: `cudaStreamGetDevice` would invalidate that. Of the legacy stream the
+/// current one.
+int stream_device(cudaStream_t stream);
+
 /// Results of the driver have the runtime's numbers.
 inline void check(CUresult status, const char* expression, SourceLocation where = SourceLocation::current()) {
   check(static_cast<cudaError_t>(status), expression, where);

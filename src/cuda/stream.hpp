@@ -41,6 +41,8 @@ class CudaStream final : public runtime::BackendStream {
   void begin_capture();
   /// It is about to join a capture of other code's.
   void join_capture() { step_aside(); }
+  /// It is in a live capture already, which other code let it join: nothing covers what it ran before.
+  void was_joined() noexcept { is_live_ = is_away_ = true; }
   void end_capture() noexcept;
 
   // Without the order lock.

@@ -57,7 +57,7 @@ void Recording::follow(StreamCore& stream, const char* call, SourceLocation wher
       runtime::wait_for_calls(lock, *recording);
       if (attached_one(stream.recorder) == recording) over = recording->leave();
     }
-    if (capture.id == 0 || stream.recorder != nullptr) return;
+    if (capture.id == 0 || stream.recorder != nullptr || runtime::taken_in(stream, capture.id)) return;
     attach(stream, capture.id, made);
   }
 }
@@ -76,6 +76,12 @@ void Recording::attach(StreamCore& stream, std::uint64_t id, std::shared_ptr<Rec
   made->add_lane(stream);
   attached().push_back(made);
   runtime::add_open_recorder(*made);
+}
+
+bool Recording::takes_in(StreamCore& stream, std::uint64_t capture) {
+  if (!open_ || live_ == nullptr || scope_ != Scope::stream || live_->capture_id() != capture) return false;
+  adopt(stream);
+  return true;
 }
 
 /// A stream that is in the capture already, by what other code did or as an earlier handle of a native stream.

@@ -103,6 +103,9 @@ GraphUpdate Exec::update(const std::shared_ptr<Program>& program, SourceLocation
     result.difference = state_.executable->update(prepared);
     if (result.difference.empty()) {
       next.executable = state_.executable;
+      for (const auto& [command, changed] : state_.changed) {
+        if (!changed->is_enabled) next.executable->enable(command, true);
+      }
       take_over(next);
       return result;
     }

@@ -81,6 +81,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   bool spans(Device device) const noexcept override;
   bool is_member(const runtime::StreamCore& stream) const noexcept override;
   void exposed(runtime::StreamCore& stream) noexcept override;
+  bool takes_in(runtime::StreamCore& stream, std::uint64_t capture) override;
 
  private:
   struct Lane {

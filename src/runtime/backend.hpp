@@ -122,6 +122,8 @@ class LiveCapture {
   // Events of other code's, which may be recorded there too.
   virtual void record_event(int lane, cudaEvent_t event) = 0;
   virtual void wait_event(int lane, cudaEvent_t event) = 0;
+  /// The native capture's own number; 0: it is other code's.
+  virtual std::uint64_t capture_id() const noexcept { return 0; }
   /// The lane's native stream, for foreign code.
   virtual cudaStream_t native(int lane) const noexcept = 0;
   /// Joins all lanes to the origin and ends the capture. Not of one that other code ends.

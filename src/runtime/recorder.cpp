@@ -56,6 +56,11 @@ Recorder* recorder_of(const StreamCore& stream) noexcept {
   return recorder != nullptr ? recorder : stream.recorder.load(std::memory_order_acquire);
 }
 
+bool taken_in(StreamCore& stream, std::uint64_t capture) {
+  return std::any_of(open_recorders().begin(), open_recorders().end(),
+                     [&](const Open& open) { return open.recorder->takes_in(stream, capture); });
+}
+
 void tell_exposed(StreamCore& stream) noexcept {
   for (const Open& open : open_recorders()) open.recorder->exposed(stream);
 }

@@ -63,6 +63,9 @@ class Recorder {
   virtual void expect_outside_wait(const EventCore& event) = 0;
   /// Whether the stream has joined the capture, so that asking for it or waiting for it makes no sense.
   virtual bool is_member(const StreamCore& stream) const noexcept = 0;
+  /// A stream is in the native capture of that number, by what other code did: whether that is this one, which then
+  /// takes it in as a member.
+  virtual bool takes_in(StreamCore& stream, std::uint64_t capture) = 0;
   /// Other code has got the native stream.
   virtual void exposed(StreamCore& stream) noexcept = 0;
   /// True when the device has streams in this capture.
@@ -84,6 +87,8 @@ Recorder* recorder_of(const StreamCore& stream) noexcept;
 void add_open_recorder(Recorder& recorder);
 /// Tells them that other code has got the stream's native one. With the order lock held.
 void tell_exposed(StreamCore& stream) noexcept;
+/// Asks them whether the stream is in their native capture. With the order lock held.
+bool taken_in(StreamCore& stream, std::uint64_t capture);
 void remove_open_recorder(const Recorder& recorder) noexcept;
 
 /// Whether this thread has an open capture with streams of the device: its thread-scoped one, or a stream-scoped one

