@@ -7,16 +7,17 @@
 namespace refrain::bench {
 namespace {
 
-// Two steps in a row, so that the place of a step in the sequence of random numbers is checked too.
-constexpr int compared_steps = 2;
-
 Prepared prepare_eager(const Workload& workload, Device device, const Effort&) {
-  const Step step = workload.prepare();
+  const Program program = workload.prepare();
   Prepared prepared;
-  prepared.work = {[step] { step(); }, [device] { synchronize(device); }};
-  const auto reference = eager_reference(step, compared_steps);
-  const auto again = eager_reference(step, compared_steps);
+  prepared.work = {[program, number = 0]() mutable { run_eagerly(program, number++); },
+                   [device] { synchronize(device); }};
+  const auto reference = eager_reference(program, compared_steps);
+  const auto again = eager_reference(program, compared_steps);
   for (std::size_t i = 0; i < reference.size(); ++i) note(prepared, difference(reference[i], again[i]));
+  for (int number = 0; program.check && number < compared_steps; ++number) {
+    note(prepared, program.check(run_eagerly(program, number), number));
+  }
   return prepared;
 }
 
@@ -40,10 +41,15 @@ Captured capture_step(const Step& step, CaptureOptions capturing, InstantiateOpt
   return {std::move(graph), std::move(results), std::move(exec)};
 }
 
+void replay_step(const Program& program, const GraphExec& exec, const Stream& stream, int number) {
+  if (program.set) program.set(&exec, number);
+  exec.replay(stream);
+}
+
 Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, InstantiateOptions instantiating,
                        const Effort& effort) {
-  const Step step = workload.prepare();
-  const auto reference = eager_reference(step, compared_steps);
+  const Program program = workload.prepare();
+  const auto reference = eager_reference(program, compared_steps);
   const Stream stream = current_stream();
 
   Captured captured;
@@ -51,19 +57,23 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
   prepared.costs = measure_costs(
       [&] {
         GraphCosts costs;
-        captured = capture_step(step, capturing, instantiating, stream, costs);
+        captured = capture_step(program.step, capturing, instantiating, stream, costs);
         return costs;
       },
       effort);
   prepared.nodes = captured.exec.node_count();
   prepared.edges = captured.exec.edge_count();
-  prepared.work = {[captured, stream] { captured.exec.replay(stream); }, [stream] { stream.synchronize(); }};
+  prepared.work = {
+      [program, captured, stream, number = 0]() mutable { replay_step(program, captured.exec, stream, number++); },
+      [stream] { stream.synchronize(); }};
 
   note(prepared, count_difference(workload, captured.graph.node_count(), captured.graph.edge_count()));
   manual_seed(0);
-  for (const auto& expected : reference) {
-    captured.exec.replay(stream);
-    note(prepared, difference(expected, bytes_of(captured.results)));
+  for (int number = 0; number < compared_steps; ++number) {
+    // What an earlier step has left there must not pass for this one's results.
+    for (Array& result : captured.results) result.assign(0);
+    replay_step(program, captured.exec, stream, number);
+    note(prepared, difference(reference[static_cast<std::size_t>(number)], bytes_of(captured.results)));
   }
   return prepared;
 }
@@ -81,7 +91,7 @@ const std::vector<Mode>& modes() {
       {"eager", "the program as it runs without capture", prepare_eager},
       graph_mode("graph", "replay of the optimised graph", {}, {.optimize = Optimize::all}),
       graph_mode("graph-none", "replay of the graph as written", {}, {.optimize = Optimize::none}),
-      graph_mode("live", "replay of a graph captured on really capturing streams", {.live = true},
+      graph_mode(live_mode, "replay of a graph captured on really capturing streams", {.live = true},
                  {.optimize = Optimize::none}),
   };
   return all;

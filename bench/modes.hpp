@@ -17,8 +17,11 @@ struct Mode {
   std::function<Prepared(const Workload&, Device, const Effort&)> prepare;
 };
 
-/// Refrain's own modes: every workload has them on every device.
+/// Refrain's own modes: every workload has them on every device, unless it says why not.
 const std::vector<Mode>& modes();
+
+/// The one of them that captures on really capturing streams.
+inline constexpr const char* live_mode = "live";
 
 /// A workload's step without Refrain, written by hand, where there is one.
 struct Baseline {

@@ -3,6 +3,7 @@
 #include <refrain/random.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace refrain::bench {
@@ -41,11 +42,16 @@ std::vector<Bytes> bytes_of(const std::vector<Array>& arrays) {
   return all;
 }
 
-std::vector<std::vector<Bytes>> eager_reference(const Step& step, int steps) {
+std::vector<Array> run_eagerly(const Program& program, int number) {
+  if (program.set) program.set(nullptr, number);
+  return program.step();
+}
+
+std::vector<std::vector<Bytes>> eager_reference(const Program& program, int steps) {
   manual_seed(0);
   std::vector<std::vector<Bytes>> results;
   results.reserve(static_cast<std::size_t>(steps));
-  for (int i = 0; i < steps; ++i) results.push_back(bytes_of(step()));
+  for (int i = 0; i < steps; ++i) results.push_back(bytes_of(run_eagerly(program, i)));
   return results;
 }
 
@@ -57,6 +63,22 @@ std::string difference(const std::vector<Bytes>& expected, const std::vector<Byt
     const auto [a, b] = std::mismatch(expected[i].begin(), expected[i].end(), found[i].begin(), found[i].end());
     if (a != expected[i].end() || b != found[i].end()) {
       return "result " + std::to_string(i) + " differs from eager at byte " + std::to_string(a - expected[i].begin());
+    }
+  }
+  return {};
+}
+
+std::string difference(const std::vector<double>& expected, const Array& found, double tolerance) {
+  const std::vector<float> values = found.to_vector<float>();
+  if (values.size() != expected.size()) {
+    return std::to_string(values.size()) + " elements where there should be " + std::to_string(expected.size());
+  }
+  double largest = 1;
+  for (const double each : expected) largest = std::max(largest, std::abs(each));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!(std::abs(values[i] - expected[i]) <= tolerance * largest)) {
+      return "element " + std::to_string(i) + " is " + std::to_string(values[i]) + " where a naive calculation gives " +
+             std::to_string(expected[i]);
     }
   }
   return {};

@@ -26,11 +26,21 @@ struct Prepared {
 using Bytes = std::vector<std::byte>;
 std::vector<Bytes> bytes_of(const std::vector<Array>& arrays);
 
+/// The eager step of that number.
+std::vector<Array> run_eagerly(const Program& program, int number);
+
+/// How many steps in a row are compared: two, so that the place of a step in the sequence of random numbers, or of
+/// values set, is checked too.
+inline constexpr int compared_steps = 2;
+
 /// The results of `steps` eager steps after seeding with 0: what every other mode must give, bit for bit.
-std::vector<std::vector<Bytes>> eager_reference(const Step& step, int steps);
+std::vector<std::vector<Bytes>> eager_reference(const Program& program, int steps);
 
 /// What differs, in words; empty when nothing does.
 std::string difference(const std::vector<Bytes>& expected, const std::vector<Bytes>& found);
+/// The same for float32 elements and numbers that were calculated in another way; `tolerance` is relative to the
+/// largest of those, or to 1.
+std::string difference(const std::vector<double>& expected, const Array& found, double tolerance);
 /// The same for the nodes and edges that a graph of the workload has.
 std::string count_difference(const Workload& workload, int nodes, int edges);
 

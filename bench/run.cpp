@@ -21,10 +21,17 @@ bool is_chosen(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Why the workload does not run on the device; empty when it does.
+std::string why_no_rows(const Workload& workload, Device device) {
+  return device.kind == DeviceKind::host ? workload.why_not_on_host : "";
+}
+
 /// The modes of a workload on a device, Refrain's first.
 std::vector<Mode> modes_of(const Workload& workload, Device device, const Options& options) {
   std::vector<Mode> list;
+  if (!why_no_rows(workload, device).empty()) return list;
   for (const Mode& mode : modes()) {
+    if (mode.name == live_mode && !workload.why_not_live.empty()) continue;
     if (is_chosen(options.modes, mode.name)) list.push_back(mode);
   }
   for (const Baseline& baseline : baselines()) {
@@ -110,7 +117,16 @@ class Session {
     Sampler sampler;
   };
 
+  void say_what_is_left_out(const Workload& workload, Device device) {
+    if (const std::string why = why_no_rows(workload, device); !why.empty()) {
+      out_ << workload.name << ' ' << device << ": no rows: " << why << std::endl;
+    } else if (!workload.why_not_live.empty() && is_chosen(options_.modes, live_mode)) {
+      out_ << workload.name << ' ' << device << ' ' << live_mode << ": no row: " << workload.why_not_live << std::endl;
+    }
+  }
+
   void measure_group(const Workload& workload, Device device) {
+    say_what_is_left_out(workload, device);
     const auto first = static_cast<std::ptrdiff_t>(outcome_.rows.size());
     std::vector<Candidate> candidates;
     for (const Mode& mode : modes_of(workload, device, options_)) {

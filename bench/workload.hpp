@@ -1,9 +1,11 @@
 #pragma once
 
 #include <refrain/array.hpp>
+#include <refrain/graph.hpp>
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace refrain::bench {
@@ -12,6 +14,23 @@ namespace refrain::bench {
 /// compared.
 using Step = std::function<std::vector<Array>()>;
 
+/// Where steps differ by a `Param`: gives it the value for the step of that number, in an executable or, where that is
+/// null, for eager work.
+using SetValue = std::function<void(const GraphExec* exec, int number)>;
+
+/// What is wrong with the results of the step of that number, by a calculation without Refrain; empty when nothing is.
+using CheckResults = std::function<std::string(const std::vector<Array>& results, int number)>;
+
+/// A workload made ready on a device. What `set` and `check` do may be left out.
+struct Program {
+  Program(Step step, SetValue set = {}, CheckResults check = {})  // NOLINT
+      : step(std::move(step)), set(std::move(set)), check(std::move(check)) {}
+
+  Step step;
+  SetValue set;
+  CheckResults check;
+};
+
 /// A program to measure.
 struct Workload {
   std::string name;
@@ -19,7 +38,9 @@ struct Workload {
   int commands = 0;  ///< that one step issues: the nodes of the captured step
   int edges = 0;     ///< between them, transitively reduced
   /// Makes, on the current device, what stands outside of a step: streams, events, inputs.
-  std::function<Step()> prepare;
+  std::function<Program()> prepare;
+  std::string why_not_on_host = {};  ///< empty: it runs there too
+  std::string why_not_live = {};     ///< empty: its graph may be captured live
 };
 
 /// Every workload, in the order of the table.
@@ -29,5 +50,6 @@ const std::vector<Workload>& workloads();
 std::vector<Workload> seed_workloads();
 std::vector<Workload> empty_workloads();
 std::vector<Workload> elementwise_workloads();
+std::vector<Workload> launch_workloads();  ///< none in a binary without CUDA
 
 }  // namespace refrain::bench

@@ -48,10 +48,12 @@ std::set<cudaGraphNode_t> ancestors(const Predecessors& predecessors, cudaGraphN
 
 }  // namespace
 
-int node_count(cudaGraph_t graph) {
+std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
   std::size_t count = 0;
   check(cudaGraphGetNodes(graph, nullptr, &count));
-  return static_cast<int>(count);
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count > 0) check(cudaGraphGetNodes(graph, nodes.data(), &count));
+  return nodes;
 }
 
 int reduced_edge_count(cudaGraph_t graph) {

@@ -34,11 +34,6 @@ Prepared prepare_streams(const Workload& workload, Device device, const MakeRawP
   return prepared;
 }
 
-struct CapturedGraph {
-  GraphHandle graph;
-  GraphExecHandle exec;
-};
-
 CapturedGraph capture_step(const RawProgram& program, cudaStream_t stream, GraphCosts& costs) {
   Stopwatch watch;
   cudaGraph_t graph = nullptr;
@@ -56,7 +51,28 @@ CapturedGraph capture_step(const RawProgram& program, cudaStream_t stream, Graph
   check(cudaStreamSynchronize(stream));
   costs.first_replay_us = watch.lap();
   return {{graph, [](cudaGraph_t owned) { cudaGraphDestroy(owned); }},
-          {exec, [](cudaGraphExec_t owned) { cudaGraphExecDestroy(owned); }}};
+          {exec, [](cudaGraphExec_t owned) { cudaGraphExecDestroy(owned); }},
+          nodes_of(graph)};
+}
+
+void launch_step(const RawProgram& program, const CapturedGraph& captured, cudaStream_t stream, int number) {
+  if (program.set) program.set(captured, number);
+  check(cudaGraphLaunch(captured.exec.get(), stream));
+}
+
+/// Compares launches of the graph with the workload's own eager steps. What earlier ones have left must not pass for
+/// their results.
+void verify_launches(Prepared& prepared, const Workload& workload, const RawProgram& program,
+                     const CapturedGraph& captured, cudaStream_t stream) {
+  const auto reference = eager_reference(workload.prepare(), compared_steps);
+  for (int number = 0; number < compared_steps; ++number) {
+    for (const RawResult& result : program.results) {
+      check(cudaMemsetAsync(result.address, 0xff, result.bytes, stream));
+    }
+    launch_step(program, captured, stream, number);
+    check(cudaStreamSynchronize(stream));
+    note(prepared, difference(reference[static_cast<std::size_t>(number)], bytes_of(program)));
+  }
 }
 
 Prepared prepare_replay(const Workload& workload, Device device, const Effort& effort, const MakeRawProgram& make) {
@@ -74,11 +90,13 @@ Prepared prepare_replay(const Workload& workload, Device device, const Effort& e
         return costs;
       },
       effort);
-  prepared.nodes = node_count(captured.graph.get());
+  prepared.nodes = static_cast<int>(captured.nodes.size());
   prepared.edges = reduced_edge_count(captured.graph.get());
   note(prepared, count_difference(workload, *prepared.nodes, *prepared.edges));
-  prepared.work = {[program, captured, stream] { check(cudaGraphLaunch(captured.exec.get(), stream.get())); },
-                   [stream] { check(cudaStreamSynchronize(stream.get())); }};
+  if (program.is_stateless) verify_launches(prepared, workload, program, captured, stream.get());
+  prepared.work = {
+      [program, captured, stream, number = 0]() mutable { launch_step(program, captured, stream.get(), number++); },
+      [stream] { check(cudaStreamSynchronize(stream.get())); }};
   return prepared;
 }
 
@@ -104,7 +122,7 @@ Baseline raw_eager(std::string workload, std::string mode, std::string summary, 
 
 std::vector<Baseline> cuda_baselines() {
   std::vector<Baseline> all;
-  for (const auto& family : {raw_seeds(), raw_empties(), raw_elementwise()}) {
+  for (const auto& family : {raw_seeds(), raw_empties(), raw_elementwise(), raw_launches()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -1,10 +1,13 @@
-// In place of raw/ in a binary without CUDA.
+// In place of raw/ and the workloads with kernels of their own in a binary without CUDA.
 
 #include "modes.hpp"
+#include "workload.hpp"
 
 namespace refrain::bench {
 
 std::vector<Baseline> cuda_baselines() { return {}; }
 std::string cuda_versions() { return {}; }
+
+std::vector<Workload> launch_workloads() { return {}; }
 
 }  // namespace refrain::bench
