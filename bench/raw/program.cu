@@ -92,7 +92,7 @@ Prepared prepare_replay(const Workload& workload, Device device, const Effort& e
       effort);
   prepared.nodes = static_cast<int>(captured.nodes.size());
   prepared.edges = reduced_edge_count(captured.graph.get());
-  note(prepared, count_difference(workload, *prepared.nodes, *prepared.edges));
+  if (!program.has_library_nodes) note(prepared, count_difference(workload, *prepared.nodes, *prepared.edges));
   if (program.is_stateless) verify_launches(prepared, workload, program, captured, stream.get());
   prepared.work = {
       [program, captured, stream, number = 0]() mutable { launch_step(program, captured, stream.get(), number++); },
@@ -122,7 +122,7 @@ Baseline raw_eager(std::string workload, std::string mode, std::string summary, 
 
 std::vector<Baseline> cuda_baselines() {
   std::vector<Baseline> all;
-  for (const auto& family : {raw_seeds(), raw_empties(), raw_elementwise(), raw_launches()}) {
+  for (const auto& family : {raw_seeds(), raw_empties(), raw_elementwise(), raw_launches(), raw_foreign_step()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -30,6 +30,8 @@ struct RawProgram {
   std::function<void(const CapturedGraph& captured, int number)> set = nullptr;
   /// Whether a step depends on its number alone, not on those before: then launches of the graph are compared too.
   bool is_stateless = false;
+  /// Whether libraries decide how many nodes the graph has.
+  bool has_library_nodes = false;
 };
 
 using MakeRawProgram = std::function<RawProgram(int device)>;
@@ -44,5 +46,6 @@ std::vector<Baseline> raw_seeds();
 std::vector<Baseline> raw_empties();
 std::vector<Baseline> raw_elementwise();
 std::vector<Baseline> raw_launches();
+std::vector<Baseline> raw_foreign_step();  ///< none in a binary without cuBLAS
 
 }  // namespace refrain::bench

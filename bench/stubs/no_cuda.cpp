@@ -9,5 +9,6 @@ std::vector<Baseline> cuda_baselines() { return {}; }
 std::string cuda_versions() { return {}; }
 
 std::vector<Workload> launch_workloads() { return {}; }
+std::vector<Workload> foreign_step_workloads() { return {}; }
 
 }  // namespace refrain::bench
