@@ -229,8 +229,9 @@ BOOST_AUTO_TEST_CASE(what_only_captures_forbid_is_fine_eagerly) {
 
 BOOST_AUTO_TEST_CASE(a_stream_that_is_left_capturing_is_found_and_usable) {
   const runtime::Fork fork;
+  const rf::Stream stream;
+  const rf::StreamGuard on(stream);
   rf::Array x = rf::zeros({size});
-  const rf::Stream stream = rf::current_stream();
   const std::pair<rf::Errc, Function> functions[] = {
       {rf::Errc::illegal_state, [](cudaStream_t native, float*) { runtime::begin(native); }},
       {rf::Errc::illegal_state,
@@ -254,8 +255,9 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_left_capturing_is_found_and_usable) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_is_left_capturing_by_an_exception_is_usable) {
+  const rf::Stream stream;
+  const rf::StreamGuard on(stream);
   rf::Array x = rf::zeros({size});
-  const rf::Stream stream = rf::current_stream();
   const auto call = [&] {
     enqueue(x, [](cudaStream_t native, float* to) {
       runtime::begin(native);
