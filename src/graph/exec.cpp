@@ -142,8 +142,8 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, std::optional<runtime::Pl
     lock.unlock();  // memory is taken for this occurrence
     live = Planner(program, mark, where).plan();
     lock.lock();
-    if (recording() == nullptr) return false;
   }
+  if (runtime::idle_recorder_of(lock, stream) == nullptr) return false;
   recording()->add_graph(stream, state_.program, live ? &*live : nullptr, where);
   return true;
 }

@@ -68,6 +68,16 @@ void wait_for_calls(OrderLock& lock, const Recorder& recorder) {
   all.wait(lock, [&](const CallUnderWay& call) { return CallsUnderWay::is_part_of(call, recorder); });
 }
 
+Recorder* idle_recorder_of(OrderLock& lock, const StreamCore& stream) {
+  Recorder* recorder = recorder_of(stream);
+  while (recorder != nullptr) {
+    wait_for_calls(lock, *recorder);
+    if (recorder_of(stream) == recorder) break;  // else it is over
+    recorder = recorder_of(stream);
+  }
+  return recorder;
+}
+
 namespace {
 
 /// What the function is called with, kept until the command is over.

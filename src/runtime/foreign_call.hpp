@@ -44,6 +44,8 @@ class CallUnderWay {
 void wait_for_calls(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses);
 /// Waits for such calls into a live capture.
 void wait_for_calls(OrderLock& lock, const Recorder& recorder);
+/// Who records the stream, once no such call into that capture is under way: its commands come one after another.
+Recorder* idle_recorder_of(OrderLock& lock, const StreamCore& stream);
 
 /// Calls the function in issue order, or lets the capture that records the stream take what it does.
 /// @throws what the function throws; Error, as Stream::enqueue

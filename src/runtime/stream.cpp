@@ -2,6 +2,7 @@
 
 #include "runtime/environment.hpp"
 #include "runtime/event_core.hpp"
+#include "runtime/foreign_call.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
@@ -116,7 +117,8 @@ void Stream::wait_event(const Event& event, SourceLocation where) const {
   runtime::EventCore& awaited = *event.core(where);
   runtime::notice_capture(stream, "wait_event", where);
   if (Recorder* recorder = runtime::thread_recorder()) recorder->expect_outside_wait(awaited);
-  const OrderLock lock(order_mutex());
+  OrderLock lock(order_mutex());
+  runtime::idle_recorder_of(lock, stream);
   if (Recorder* recorder = runtime::wait_recorder(stream, awaited)) {
     recorder->wait_event(stream, awaited, where);
     return;
@@ -142,9 +144,10 @@ void Stream::record_event(Event& event, SourceLocation where) const {
   StreamCore& stream = core(where);
   runtime::EventCore& target = *event.core(where);
   runtime::notice_capture(stream, "record_event", where);
-  const OrderLock lock(order_mutex());
+  OrderLock lock(order_mutex());
+  Recorder* const recorder = runtime::idle_recorder_of(lock, stream);
   target.check_device(stream.device, "record_event", where);
-  if (Recorder* recorder = recorder_of(stream)) {
+  if (recorder != nullptr) {
     recorder->record_event(stream, target, where);
     return;
   }

@@ -3,6 +3,7 @@
 #include "runtime/buffer.hpp"
 #include "runtime/debugging.hpp"
 #include "runtime/findings.hpp"
+#include "runtime/foreign_call.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
@@ -93,7 +94,7 @@ bool submit(StreamCore& stream, const Command& command) {
 }
 
 void settle_before(OrderLock& lock, StreamCore& stream, std::span<const Access> accesses) {
-  const Recorder* const recorder = recorder_of(stream);
+  const Recorder* const recorder = idle_recorder_of(lock, stream);
   if (recorder == nullptr) {
     settle(lock, stream, accesses);
   } else if (recorder->is_attached()) {

@@ -212,6 +212,46 @@ BOOST_AUTO_TEST_CASE(a_capture_ends_after_a_function_that_another_thread_calls_f
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_live_capture_takes_other_threads_commands_after_the_function) {
+  const rf::Stream origin;
+  const rf::Stream side;
+  rf::Array x = rf::zeros({size});
+  rf::Array y = rf::zeros({size});
+  const rf::GraphExec exec = rf::capture([&] { y += 5; }).instantiate();
+  const std::pair<const char*, std::function<void()>> works[] = {
+      {"an op",
+       [&] {
+         const rf::StreamGuard on(side);
+         y += 5;
+       }},
+      {"a function",
+       [&] {
+         side.enqueue("mine", rf::readwrite(y),
+                      [](cudaStream_t stream, float* to) { add<<<1, size, 0, stream>>>(to, 5); });
+       }},
+      {"a replay", [&] { exec.replay(side); }},
+  };
+  for (const auto& [name, issue] : works) {
+    x.assign(0);
+    y.assign(0);
+    rf::synchronize();
+    rf::Capture capture(origin, {.live = true, .join_all = true});
+    side.wait_stream(origin);
+    BOOST_TEST(waits_for_the_function(origin, x, issue), name);
+    {
+      const rf::StreamGuard on(origin);
+      y *= 2;  // nothing orders it after the other thread's
+    }
+    const rf::Graph graph = capture.end();
+    BOOST_TEST((rf::test::edges(graph) == rf::test::Edges{{0, 2}, {1, 2}}), name);
+    const std::set<std::pair<int, int>> expected{{0, 1}, {1, 3}, {2, 3}};
+    BOOST_TEST((read_graph(graph.native()).edges == expected), name);
+    graph.instantiate().replay();
+    BOOST_TEST(rf::test::holds(x, 10), name);
+    BOOST_TEST(rf::test::holds(y, 10), name);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(threads_call_functions_into_captures_of_their_own_at_once) {
   for (const Mode mode : rf::test::all_modes) {
     const bool is_right = without_deadlock([&] {
