@@ -108,12 +108,11 @@ class GraphExec {
   template <class T>
   void set(const Param<T>& parameter, std::type_identity_t<T> value,
            SourceLocation where = SourceLocation::current()) const {
+    ToScalar to_scalar = nullptr;
     if constexpr (std::is_arithmetic_v<T>) {
-      const Scalar scalar(value, where);
-      set_parameter(*parameter.state(), &value, &scalar, where);
-    } else {
-      set_parameter(*parameter.state(), &value, nullptr, where);
+      to_scalar = [](const void* given, SourceLocation at) { return Scalar(*static_cast<const T*>(given), at); };
     }
+    set_parameter(*parameter.state(), &value, to_scalar, where);
   }
   /// Gives the launches of that label another geometry; cluster, cooperation and priority stay.
   /// @throws Error(Errc::invalid_value) listing the labels of launches, or naming what no kernel can have;
@@ -126,8 +125,8 @@ class GraphExec {
   ///         work that CUDA takes as a whole
   void enable(std::string_view label, bool is_enabled, SourceLocation where = SourceLocation::current()) const;
 
-  /// Puts another array in the place of one that the graph was recorded with: an input, an output or an in-place target.
-  /// Again by the recorded one's name to change it once more, or back. Replays under way keep theirs.
+  /// Puts another array in the place of one that the graph was recorded with: an input, an output or an in-place
+  /// target. Again by the recorded one's name to change it once more, or back. Replays under way keep theirs.
   /// @throws Error(Errc::invalid_value) when the graph does not use the array, or shape or dtype differ; wrong_device;
   ///         not_supported naming the command of foreign work that has its address; the next replay throws
   ///         illegal_state when two arrays of the graph now share elements that it writes
@@ -145,9 +144,9 @@ class GraphExec {
   /// @throws as Graph::instantiate, leaving this one as it is; not_supported for a live capture
   GraphUpdate update(const Graph& graph, SourceLocation where = SourceLocation::current()) const;
 
-  /// Another executable with temporaries and outputs of its own (`output`), which may run at the same time where nothing
-  /// written is shared. What foreign work writes stays the graph's own: then the two are ordered. Values set, bindings
-  /// and commands left out are those of this one.
+  /// Another executable with temporaries and outputs of its own (`output`), which may run at the same time where
+  /// nothing written is shared. What foreign work writes stays the graph's own: then the two are ordered. Values set,
+  /// bindings and commands left out are those of this one.
   /// @throws as Graph::instantiate; not_supported for a live capture
   GraphExec clone(SourceLocation where = SourceLocation::current()) const;
 
@@ -168,7 +167,9 @@ class GraphExec {
 
  private:
   friend class Graph;
-  void set_parameter(const detail::ParameterState& parameter, const void* value, const Scalar* scalar,
+  /// The value as array ops take it; kernels take it as it is.
+  using ToScalar = Scalar (*)(const void* value, SourceLocation where);
+  void set_parameter(const detail::ParameterState& parameter, const void* value, ToScalar to_scalar,
                      SourceLocation where) const;
   explicit GraphExec(std::shared_ptr<graph::Exec> exec) : exec_(std::move(exec)) {}
 

@@ -111,6 +111,9 @@ void CudaExecutable::change(std::size_t command, const runtime::PlannedCommand& 
 
 void CudaExecutable::enable(std::size_t command, bool is_enabled) {
   for (const cudaGraphNode_t node : built_.nodes.of(command)) {
+    cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    REFRAIN_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
+    if (type == cudaGraphNodeTypeEmpty) continue;  // does nothing anyway, and CUDA takes no such
     REFRAIN_CUDA_CHECK(cudaGraphNodeSetEnabled(exec_, node, is_enabled ? 1 : 0));
   }
   if (!built_.commands[command].is_draw()) return;
@@ -137,6 +140,10 @@ std::shared_ptr<runtime::PreparedUpdate> CudaExecutable::prepare_update(const ru
 
 std::string CudaExecutable::update(const std::shared_ptr<runtime::PreparedUpdate>& prepared) {
   auto& [fresh, labels] = static_cast<Prepared&>(*prepared);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (built_.nodes.of(i).size() == fresh.nodes.of(i).size()) continue;
+    return "command " + std::to_string(i) + ", '" + labels[i] + "', has another number of nodes for CUDA";
+  }
   const CallScope call;
   cudaGraphExecUpdateResultInfo info{};
   const cudaError_t status = cudaGraphExecUpdate(exec_, fresh.graph.get(), &info);
@@ -144,7 +151,8 @@ std::string CudaExecutable::update(const std::shared_ptr<runtime::PreparedUpdate
     ignore(cudaGetLastError());
     for (std::size_t i = 0; i < labels.size(); ++i) {
       for (const cudaGraphNode_t node : fresh.nodes.of(i)) {
-        if (node == info.errorNode) return std::string("'") + labels[i] + "' is another node for CUDA";
+        if (node != info.errorNode) continue;
+        return "command " + std::to_string(i) + ", '" + labels[i] + "', is another node for CUDA";
       }
     }
     return "CUDA cannot update the one into the other";

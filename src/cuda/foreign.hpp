@@ -27,11 +27,11 @@ class ForeignGraph final : public runtime::ForeignWork {
   void launch(cudaStream_t stream, const runtime::Command& command);
 
   bool is_whole() const noexcept override { return !is_flat_; }
+  bool has_memory() const noexcept override { return allocations_ + frees_ > 0; }
   /// Whether it allocates memory that it does not free.
   bool keeps_memory() const noexcept { return allocations_ > frees_; }
 
  private:
-  bool has_memory() const noexcept { return allocations_ + frees_ > 0; }
   void take(const runtime::Command& command);
 
   OwnedGraph graph_;

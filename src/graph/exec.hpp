@@ -30,8 +30,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void replay(runtime::StreamCore& stream, SourceLocation where);
 
   // As GraphExec's; in exec_change.cpp and exec_update.cpp.
-  void set_parameter(const detail::ParameterState& parameter, const void* value, const Scalar* scalar,
-                     SourceLocation where);
+  void set_parameter(const detail::ParameterState& parameter, const void* value,
+                     Scalar (*to_scalar)(const void* value, SourceLocation where), SourceLocation where);
   void set_config(std::string_view label, const LaunchConfig& config);
   void enable(std::string_view label, bool is_enabled, SourceLocation where);
   void bind(const Array& recorded, const Array& array, SourceLocation where);
@@ -72,9 +72,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
     std::vector<Diagnostic> diagnostics;
     Bindings bindings;
     std::unordered_map<std::size_t, std::unique_ptr<Changed>> changed;  ///< by command of the plan
-    std::vector<runtime::Access> outside;  ///< what a replay touches besides its arena, merged by buffer
-    bool crosses_kinds = false;            ///< one of them is used by another kind of device too
-    std::vector<runtime::Buffer*> outputs; ///< what has values once this executable has run
+    std::vector<runtime::Access> outside;           ///< what a replay touches besides its arena, merged by buffer
+    bool crosses_kinds = false;                     ///< one of them is used by another kind of device too
+    std::vector<runtime::Buffer*> outputs;          ///< what has values once this executable has run
     std::vector<runtime::GeneratorPosition> draws;  ///< reused by replays
     std::vector<runtime::StreamPoint> after;        ///< of what an update took the place of
     std::optional<std::uint64_t> prepared_at;       ///< the mark's generation
@@ -102,14 +102,15 @@ class Exec : public std::enable_shared_from_this<Exec> {
                                              SourceLocation where) const;
   Changed& own_command(std::size_t command);
   void apply(std::size_t command);
-  void bind_buffer(const runtime::Buffer* recorded, Binding binding, const char* call, SourceLocation where);
+  void refuse_baked_in(const runtime::Buffer* recorded, SourceLocation where) const;
+  void bind_buffer(const runtime::Buffer* recorded, Binding binding);
   static void leave(runtime::Buffer& buffer, runtime::ReplayMark& mark);
   static void leave_all(State& state);
   void take_over(State& next);
 
   const InstantiateOptions options_;
   std::mutex changes_;  ///< one change at a time; taken before the order lock
-  State state_;  ///< guarded by the order lock
+  State state_;         ///< guarded by the order lock
 };
 
 }  // namespace refrain::graph

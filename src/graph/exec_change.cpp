@@ -57,8 +57,8 @@ Exec::Changed& Exec::own_command(std::size_t command) {
 
 void Exec::apply(std::size_t command) { state_.executable->change(command, state_.plan.commands[command]); }
 
-void Exec::set_parameter(const detail::ParameterState& parameter, const void* value, const Scalar* scalar,
-                         SourceLocation where) {
+void Exec::set_parameter(const detail::ParameterState& parameter, const void* value,
+                         Scalar (*to_scalar)(const void* value, SourceLocation where), SourceLocation where) {
   const std::lock_guard one(changes_);
   const OrderLock lock(order_mutex());
   require_changeable("set", where);
@@ -70,10 +70,10 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
       if (use.state != &parameter) continue;
       uses.emplace_back(i, use.slot);
       const auto* elementwise = std::get_if<runtime::ElementwiseCommand>(&commands[i].command->payload);
-      values.push_back(elementwise == nullptr
-                           ? kernels::Value{}
-                           : runtime::scalar_value(*scalar, static_cast<DType>(elementwise->args.in_type),
-                                                   commands[i].command->label, where));
+      values.push_back(elementwise == nullptr ? kernels::Value{}
+                                              : runtime::scalar_value(to_scalar(value, where),
+                                                                      static_cast<DType>(elementwise->args.in_type),
+                                                                      commands[i].command->label, where));
     }
   }
   if (uses.empty()) {
@@ -133,9 +133,20 @@ void Exec::set_config(std::string_view label, const LaunchConfig& config) {
                 "has another cluster, cooperation or priority, which an executable's node keeps; capture it so",
                 config.where);
   }
-  for (const std::size_t command : commands) {
-    own_command(command).call->set_config(config);
-    apply(command);
+  std::vector<LaunchConfig> before;
+  try {
+    for (const std::size_t command : commands) {
+      detail::KernelCall& call = *own_command(command).call;
+      before.push_back(call.config());
+      call.set_config(config);
+      apply(command);
+    }
+  } catch (...) {  // the device cannot, as where it has less shared memory
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      own_command(commands[k]).call->set_config(before[k]);
+      apply(commands[k]);
+    }
+    throw;
   }
 }
 
@@ -182,7 +193,7 @@ void Exec::leave_all(State& state) {
   for (const Access& access : state.outside) leave(*access.buffer, *state.mark);
 }
 
-void Exec::bind_buffer(const Buffer* recorded, Binding binding, const char* call, SourceLocation where) {
+void Exec::refuse_baked_in(const Buffer* recorded, SourceLocation where) const {
   for (const runtime::PlannedCommand& planned : state_.plan.commands) {
     if (!std::holds_alternative<runtime::ForeignCommand>(planned.command->payload)) continue;
     const auto& accesses = planned.command->accesses;
@@ -190,11 +201,14 @@ void Exec::bind_buffer(const Buffer* recorded, Binding binding, const char* call
                      [&](const Access& access) { return access.buffer == recorded; })) {
       continue;
     }
-    throw Error(Errc::not_supported, call, place(*planned.command),
+    throw Error(Errc::not_supported, "bind", place(*planned.command),
                 "has the address in the work that it enqueued, where nothing can change it; copy into that array, or "
                 "give it to a launch or an op of Refrain's",
                 where);
   }
+}
+
+void Exec::bind_buffer(const Buffer* recorded, Binding binding) {
   const auto known = state_.bindings.find(recorded);
   // The block that is left is no part of this executable's replays any more.
   Buffer* const before = known == state_.bindings.end() ? const_cast<Buffer*>(recorded) : known->second.buffer.get();
@@ -246,8 +260,7 @@ void Exec::bind(const Array& recorded, const Array& array, SourceLocation where)
                 "is a part of an array; bind the whole one", where);
   }
   if (array.dtype() != recorded.dtype() || array.shape() != recorded.shape()) {
-    throw Error(Errc::invalid_value, "bind",
-                std::string(to_string(array.dtype())) + array.shape().str(),
+    throw Error(Errc::invalid_value, "bind", std::string(to_string(array.dtype())) + array.shape().str(),
                 "cannot take the place of " + std::string(to_string(recorded.dtype())) + recorded.shape().str() +
                     "; give an array of the same shape and dtype",
                 where);
@@ -262,7 +275,8 @@ void Exec::bind(const Array& recorded, const Array& array, SourceLocation where)
   }
   const auto known = state_.bindings.find(buffer);
   if (known != state_.bindings.end()) left = known->second;
-  bind_buffer(buffer, {runtime::BufferRef(array.buffer()), ArrayAccess::offset(array)}, "bind", where);
+  refuse_baked_in(buffer, where);
+  bind_buffer(buffer, {runtime::BufferRef(array.buffer()), ArrayAccess::offset(array)});
 }
 
 void Exec::bind(const void* recorded, void* address, SourceLocation where) {
@@ -274,15 +288,19 @@ void Exec::bind(const void* recorded, void* address, SourceLocation where) {
   const OrderLock lock(order_mutex());
   require_changeable("bind", where);
   int count = 0;
+  const auto is_it = [&](const Buffer& buffer) { return buffer.is_foreign() && buffer.address() == recorded; };
   for (const runtime::BufferRef& buffer : state_.program->outside) {
-    if (!buffer->is_foreign() || buffer->address() != recorded) continue;
+    if (is_it(*buffer.get())) refuse_baked_in(buffer.get(), where);
+  }
+  for (const runtime::BufferRef& buffer : state_.program->outside) {
+    if (!is_it(*buffer.get())) continue;
     const auto known = state_.bindings.find(buffer.get());
     if (known != state_.bindings.end()) left.push_back(known->second);
     const runtime::BufferRef named(Buffer::foreign(buffer->device(), address, buffer->size_bytes(), where));
     named->shape = buffer->shape;
     named->dtype = buffer->dtype;
     named->is_array = buffer->is_array;
-    bind_buffer(buffer.get(), {named, 0}, "bind", where);
+    bind_buffer(buffer.get(), {named, 0});
     ++count;
   }
   for (std::size_t i = 0; i < state_.plan.commands.size(); ++i) {
@@ -296,15 +314,16 @@ void Exec::bind(const void* recorded, void* address, SourceLocation where) {
     ++count;
   }
   if (count > 0) return;
-  throw Error(Errc::invalid_value, "bind", "the address",
-              "is not one that " + state_.program->str() + " was recorded with; give one that a launch or an access names",
-              where);
+  throw Error(
+      Errc::invalid_value, "bind", "the address",
+      "is not one that " + state_.program->str() + " was recorded with; give one that a launch or an access names",
+      where);
 }
 
 Array Exec::output(const Array& recorded, SourceLocation where) const {
   if (!recorded.defined()) {
-    throw Error(Errc::invalid_value, "output", "an empty array", "was never assigned or was moved from; assign it first",
-                where);
+    throw Error(Errc::invalid_value, "output", "an empty array",
+                "was never assigned or was moved from; assign it first", where);
   }
   const OrderLock lock(order_mutex());
   const std::vector<Access> uses = boundary_accesses(*state_.program);

@@ -31,10 +31,15 @@ bool same_attributes(const runtime::Command& a, const runtime::Command& b) {
   if (kernel == nullptr) return true;
   const LaunchConfig& x = kernel->get().config();
   const LaunchConfig& y = std::get<runtime::KernelCommand>(b.payload).get().config();
-  const bool same_cluster = x.cluster.has_value() == y.cluster.has_value() &&
-                            (!x.cluster || (x.cluster->x == y.cluster->x && x.cluster->y == y.cluster->y &&
-                                            x.cluster->z == y.cluster->z));
+  const bool same_cluster =
+      x.cluster.has_value() == y.cluster.has_value() &&
+      (!x.cluster || (x.cluster->x == y.cluster->x && x.cluster->y == y.cluster->y && x.cluster->z == y.cluster->z));
   return same_cluster && x.cooperative == y.cooperative && x.priority == y.priority;
+}
+
+bool has_memory(const runtime::Command& command) {
+  const auto* foreign = std::get_if<runtime::ForeignCommand>(&command.payload);
+  return foreign != nullptr && foreign->work != nullptr && foreign->work->has_memory();
 }
 
 /// The first command of `b` that is not of the form of that of `a`; empty when all are.
@@ -51,10 +56,13 @@ std::string difference(const runtime::Plan& a, const runtime::Plan& b) {
     if (x.command->device != y.command->device) return number + "is on " + y.command->device.str();
     if (x.dependencies != y.dependencies) return number + "waits for other commands";
     if (!same_attributes(*x.command, *y.command)) return number + "has another cluster, cooperation or priority";
+    // No device changes such work in place, and preparing an update would use it up.
+    if (has_memory(*x.command) || has_memory(*y.command)) return number + "takes memory in stream order";
   }
   if (a.commands.size() == b.commands.size()) return {};
   const auto& longer = a.commands.size() > count ? a : b;
-  return "command " + std::to_string(count) + ", " + place(*longer.commands[count].command) + ", is in one of them only";
+  return "command " + std::to_string(count) + ", " + place(*longer.commands[count].command) +
+         ", is in one of them only";
 }
 
 /// What foreign work has the addresses of.
@@ -102,6 +110,9 @@ GraphUpdate Exec::update(const std::shared_ptr<Program>& program, SourceLocation
     const OrderLock lock(order_mutex());
     result.difference = state_.executable->update(prepared);
     if (result.difference.empty()) {
+      for (const auto& [command, changed] : state_.changed) {  // CUDA's nodes stay as they are in that
+        if (!changed->is_enabled) state_.executable->enable(command, true);
+      }
       next.executable = state_.executable;
       for (const auto& [command, changed] : state_.changed) {
         if (!changed->is_enabled) next.executable->enable(command, true);

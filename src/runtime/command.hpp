@@ -103,6 +103,8 @@ class ForeignWork {
   virtual ~ForeignWork() = default;
   /// Whether the device takes it as a whole, so that no part of it can be left out.
   virtual bool is_whole() const noexcept = 0;
+  /// Whether it takes memory in stream order, so that the device can have it in one executable only.
+  virtual bool has_memory() const noexcept = 0;
 };
 
 /// Runs foreign work. The addresses of the accesses are part of it.
