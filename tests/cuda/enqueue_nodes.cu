@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_function_is_one_node_with_label_place_and_edges) {
     const rf::GraphNode node = graph.nodes()[1];
     BOOST_TEST(node.label == "mine");
     BOOST_TEST(node.kind == "foreign");
-    BOOST_TEST((node.where.str().find("enqueue.cu:") != std::string::npos));
+    BOOST_TEST((node.where.str().find("enqueue_nodes.cu:") != std::string::npos));
     BOOST_TEST((rf::test::edges(graph) == rf::test::Edges{{0, 1}, {1, 2}}));
     BOOST_TEST(runtime::node_count(graph.instantiate().native_graph()) == 4);
   }
@@ -202,12 +202,12 @@ BOOST_AUTO_TEST_CASE(such_a_function_is_in_one_executable_only) {
     });
   });
   const rf::GraphExec exec = graph.instantiate();
-  require_error(rf::Errc::not_supported, [&] { graph.instantiate(); }, {"[mine]", "workspace", "enqueue.cu:"});
+  require_error(rf::Errc::not_supported, [&] { graph.instantiate(); }, {"[mine]", "workspace", "enqueue_nodes.cu:"});
   const rf::Graph outer = rf::capture([&] {
     exec.replay();
     x += 1;
   });
-  require_error(rf::Errc::not_supported, [&] { outer.instantiate(); }, {"[mine]", "workspace", "enqueue.cu:"});
+  require_error(rf::Errc::not_supported, [&] { outer.instantiate(); }, {"[mine]", "workspace", "enqueue_nodes.cu:"});
   exec.replay();
   exec.replay();
   BOOST_TEST(rf::test::holds(x, 3));
