@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(exec_updates)
 BOOST_AUTO_TEST_CASE(a_graph_of_the_same_form_is_taken_in_place) {
   const rf::Array x = filled(1);
   auto [first, y] = rf::capture([&] { return (x + 1) * 2; });
-  auto [second, z] = rf::capture([&] { return (x + 5) * 3 ; });
+  auto [second, z] = rf::capture([&] { return (x + 5) * 3; });
   const rf::GraphExec exec = first.instantiate();
   exec.replay();
   const rf::GraphUpdate update = exec.update(second);

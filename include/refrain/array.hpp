@@ -144,16 +144,16 @@ class Operand {
                                                SourceLocation where = SourceLocation::current())
           : scalar_(parameter.value(), where), parameter_(parameter.state().get()), where_(where) {}
 
-    const Array* array() const noexcept { return array_; }
-    const Scalar& scalar() const noexcept { return scalar_; }
-    const detail::ParameterState* parameter() const noexcept { return parameter_; }
-    SourceLocation where() const noexcept { return where_; }
+      const Array* array() const noexcept { return array_; }
+      const Scalar& scalar() const noexcept { return scalar_; }
+      const detail::ParameterState* parameter() const noexcept { return parameter_; }
+      SourceLocation where() const noexcept { return where_; }
 
-   private:
-    const Array* array_ = nullptr;
-    Scalar scalar_;
-    const detail::ParameterState* parameter_ = nullptr;
-    SourceLocation where_;
+     private:
+      const Array* array_ = nullptr;
+      Scalar scalar_;
+      const detail::ParameterState* parameter_ = nullptr;
+      SourceLocation where_;
 };
 
 /// Prints values, shape and dtype, e.g. `array([10, 20, 30], dtype=int64, device=host:0)`; of large arrays only the

@@ -34,8 +34,9 @@ class Stream {
 
   /// A stream that other code made: used, never destroyed. The handle equals every other one of the same native stream,
   /// also of one that Refrain made. Work that other code puts on it is ordered with Refrain's as on any stream. It must
-  /// live as long as handles of it; what was issued through them may finish later. Of the legacy stream use the handle
-  /// cudaStreamLegacy or null. `device`: must be the stream's, if given.
+  /// live as long as handles of it; what was issued through them may finish later. While other code captures it,
+  /// Refrain's work lands in that capture, whose graph keeps what it needs (docs/guide/existing-captures.md). Of the
+  /// legacy stream use the handle cudaStreamLegacy or null. `device`: must be the stream's, if given.
   /// @throws Error(Errc::wrong_device) naming both; no_device; not_supported for a host device and for
   ///         cudaStreamPerThread, which is another stream in each thread
   static Stream wrap(cudaStream_t native, std::optional<Device> device = std::nullopt,
@@ -103,7 +104,7 @@ class Stream {
   int priority(SourceLocation where = SourceLocation::current()) const;
   /// A number that no other stream of this process has.
   std::uint64_t id(SourceLocation where = SourceLocation::current()) const;
-  /// True while work issued here by this thread is recorded. Never throws.
+  /// True while work issued here by this thread is recorded, in a capture that other code began too. Never throws.
   bool is_capturing() const noexcept;
 
   /// The CUDA stream.

@@ -52,8 +52,8 @@ void require_memory(const void* address, const Shape& shape, DType dtype, Device
   }
   const runtime::Backend& cuda = runtime::backend(DeviceKind::cuda);
   const bool is_of_gpu = device.kind == DeviceKind::host && cuda.device_count() > 0 && cuda.is_device_memory(address);
-  const std::string why = is_of_gpu ? "is memory of a CUDA device"
-                                    : runtime::backend(device.kind).why_unreachable(device.index, address);
+  const std::string why =
+      is_of_gpu ? "is memory of a CUDA device" : runtime::backend(device.kind).why_unreachable(device.index, address);
   if (why.empty()) return;
   throw Error(Errc::invalid_value, "from_blob", "the address",
               why + " and cannot be reached by work on " + device.str() + "; name its own device, or copy it", where);

@@ -89,7 +89,7 @@ cudaEvent_t CaptureLanes::new_event(int device) {
 }
 
 void CudaCapture::fork(int lane, Device device, int priority, runtime::StreamCore* own) {
-  if (lane == 0) return;  // the origin is there from the beginning
+  if (lane == 0) return;                                                // the origin is there from the beginning
   if (own != nullptr && stream_of(*own).foreign_capture().id == id_) {  // other code has let it join
     stream_of(*own).was_joined();
     lanes_.push_back({own->native().native(), own, device.index});

@@ -23,8 +23,8 @@ struct DriverGraphs {
   static const DriverGraphs& get();
 };
 
-/// The device of a stream, which may be capturing: `cudaStreamGetDevice` would invalidate that. Of the legacy stream the
-/// current one.
+/// The device of a stream, which may be capturing: `cudaStreamGetDevice` would invalidate that. Of the legacy stream
+/// the current one.
 int stream_device(cudaStream_t stream);
 
 /// Results of the driver have the runtime's numbers.

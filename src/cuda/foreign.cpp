@@ -148,7 +148,8 @@ class CallCapture {
     }
     refuse(Errc::capture_unsupported,
            "did what no capture allows: it synchronised or asked a stream, allocated or freed otherwise than in stream "
-           "order, used the legacy stream, or a call of it failed; make handles, plans and workspaces before the capture, and put all work "
+           "order, used the legacy stream, or a call of it failed; make handles, plans and workspaces before the "
+           "capture, and put all work "
            "on the stream that it is given");
     return owned;
   }

@@ -57,7 +57,7 @@ class CudaStream final : public runtime::BackendStream {
   std::atomic<bool> is_away_{false};
   bool is_owned_ = true;
   std::atomic<bool> has_left_{false};
-  bool leaves_with_capture_ = false;  ///< guarded by the order lock
+  bool leaves_with_capture_ = false;       ///< guarded by the order lock
   std::atomic<bool> is_uncovered_{false};  ///< left in the middle of a capture, with nothing that covers what it ran
   std::atomic<bool> is_live_{false};
   std::atomic<bool> is_exposed_{false};

@@ -210,10 +210,11 @@ void Exec::refuse_shared_elements(SourceLocation where) const {
       if (recorded[i].buffer == recorded[k].buffer) continue;
       if (!runtime::conflict(state_.outside[i], state_.outside[k])) continue;
       if (runtime::conflict(recorded[i], recorded[k])) continue;  // and so they were ordered
-      throw Error(Errc::illegal_state, "replay", state_.program->str(),
-                  "has two arrays bound to the same elements, of which it writes one, and its order takes them for two; "
-                  "bind another array to one of them",
-                  where);
+      throw Error(
+          Errc::illegal_state, "replay", state_.program->str(),
+          "has two arrays bound to the same elements, of which it writes one, and its order takes them for two; "
+          "bind another array to one of them",
+          where);
     }
   }
 }

@@ -29,7 +29,7 @@ class BoundCommand {
   void* target_ = nullptr;
   std::vector<void*> addresses_;  ///< for functions of the user's
   bool is_enabled_ = true;
-  int ordinal_;                   ///< the host device that a draw of a graph takes its numbers from
+  int ordinal_;  ///< the host device that a draw of a graph takes its numbers from
 
   friend struct Binder;
 };

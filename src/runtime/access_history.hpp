@@ -17,7 +17,7 @@ struct ReplayMark {
   StreamPoint point;
   bool replayed = false;
   std::uint64_t generation = 0;  ///< moves on when an executable leaves buffers: all look at theirs again
-  bool touched = true;           ///< another command met one of those buffers since; the next replay must look at each again
+  bool touched = true;  ///< another command met one of those buffers since; the next replay must look at each again
 };
 
 /// The label of the access that stands for a block's allocation: ordered like a write, but no fault of the program.

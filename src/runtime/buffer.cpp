@@ -106,7 +106,7 @@ struct LeftBlock {
     try {
       const auto busy = busy_streams(block->users);
       const bool by_one = busy.size() == 1 && block->by != nullptr && busy.front()->device.kind == block->by->kind() &&
-                           !busy.front()->native().is_captured();
+                          !busy.front()->native().is_captured();
       // A deleter may free in a way that no live capture of the thread allows, and belongs to no capture.
       const bool may_give = block->by != nullptr || !thread_state().is_recording();
       if (may_give && (by_one || std::all_of(block->users.begin(), block->users.end(), is_done))) {

@@ -65,9 +65,7 @@ void tell_exposed(StreamCore& stream) noexcept {
   for (const Open& open : open_recorders()) open.recorder->exposed(stream);
 }
 
-void add_open_recorder(Recorder& recorder) {
-  open_recorders().push_back({&recorder, std::this_thread::get_id()});
-}
+void add_open_recorder(Recorder& recorder) { open_recorders().push_back({&recorder, std::this_thread::get_id()}); }
 
 void remove_open_recorder(const Recorder& recorder) noexcept {
   std::erase_if(open_recorders(), [&](const Open& open) { return open.recorder == &recorder; });

@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cuda_runtime_api.h>
 #include <curand.h>
 
 #include <algorithm>
@@ -46,7 +47,9 @@ std::vector<std::vector<double>> drawn_on_host(curandRngType type, int draws) {
 /// Room for four numbers on the device.
 class DeviceFloat {
  public:
-  DeviceFloat() { BOOST_REQUIRE_EQUAL(cudaMalloc(reinterpret_cast<void**>(&numbers_), 4 * sizeof(float)), cudaSuccess); }
+  DeviceFloat() {
+    BOOST_REQUIRE_EQUAL(cudaMalloc(reinterpret_cast<void**>(&numbers_), 4 * sizeof(float)), cudaSuccess);
+  }
   ~DeviceFloat() { cudaFree(numbers_); }
   DeviceFloat(const DeviceFloat&) = delete;
   DeviceFloat& operator=(const DeviceFloat&) = delete;
