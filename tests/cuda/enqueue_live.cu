@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_live_capture_that_a_function_breaks_is_gone_and_its_strea
           enqueue(x, function);
         };
         require_error(rf::Errc::capture_invalidated, [&] { rf::test::record(scope, origin, body); },
-                      {"[mine]", "live", "enqueue_errors.cu:"});
+                      {"[mine]", "live", "enqueue_live.cu:"});
         BOOST_TEST(!rf::is_capturing());
         BOOST_TEST(!origin.is_capturing());
         const rf::StreamGuard on(origin);

@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_cannot_become_is_refused_and_nothing_changes) {
   require_error(rf::Errc::invalid_value, set({.grid = 0, .block = 32}), {"a grid of {0, 1, 1}", "exec_parameters.cu:"});
   require_error(rf::Errc::invalid_value, set({.grid = 1, .block = {1024, 2}}), {"1024 threads"});
   require_error(rf::Errc::invalid_value, set({.grid = 3, .cluster = 2}), {"does not divide"});
-  require_error(rf::Errc::invalid_value, [&] { exec.set("add", {.grid = 1}); }, {"'add' labels no launch", "'mine'"});
+  require_error(rf::Errc::invalid_value, [&] { exec.set("add", {.grid = 1}); }, {"'add': labels no launch", "'mine'"});
   exec.replay();
   check_geometry(told, {2, 32, 0, 1});
 }
