@@ -80,4 +80,19 @@ BOOST_AUTO_TEST_CASE(a_native_graph_with_memory_nodes) {
   check_error_text([&] { rf::current_stream().add_graph(graph, "mine"); });
 }
 
+// Executables that are given something anew
+
+BOOST_AUTO_TEST_CASE(a_geometry_with_another_cluster_is_set) {
+  const rf::GraphExec exec = rf::capture([] { rf::current_stream().launch({.label = "mine"}, nothing); }).instantiate();
+  check_error_text([&] { exec.set("mine", {.grid = 4, .cluster = 2}); });
+}
+
+BOOST_AUTO_TEST_CASE(an_array_of_a_function_is_bound) {
+  const rf::Array x = rf::test::filled(1);
+  const rf::GraphExec exec = rf::capture([&] {
+                               rf::current_stream().enqueue("mine", rf::read(x), [](cudaStream_t, const float*) {});
+                             }).instantiate();
+  check_error_text([&] { exec.bind(x, rf::test::filled(2)); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
