@@ -235,11 +235,25 @@ class TypedKernelCall final : public KernelCall {
     return count;
   }
 
+  /// Allows all that the device has, since the permission is the kernel's: another thread's smaller need must not take
+  /// it back before the launch.
   cudaError_t allow_shared_memory() const {
     constexpr std::size_t without_consent = 48 * 1024;
     if (config_.shared_bytes <= without_consent) return cudaSuccess;
-    return cudaFuncSetAttribute(function(), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                static_cast<int>(config_.shared_bytes));
+    cudaFuncAttributes attributes{};
+    cudaError_t status = cudaFuncGetAttributes(&attributes, function());
+    if (status != cudaSuccess) return status;
+    if (config_.shared_bytes <= static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes)) return cudaSuccess;
+    int device = 0;
+    int most = 0;
+    status = cudaGetDevice(&device);
+    if (status == cudaSuccess) {
+      status = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    }
+    if (status != cudaSuccess) return status;
+    most -= static_cast<int>(attributes.sharedSizeBytes);
+    if (config_.shared_bytes > static_cast<std::size_t>(most)) return cudaErrorInvalidValue;
+    return cudaFuncSetAttribute(function(), cudaFuncAttributeMaxDynamicSharedMemorySize, most);
   }
 
   const void* function() const { return reinterpret_cast<const void*>(kernel_); }

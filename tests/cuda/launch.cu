@@ -8,6 +8,9 @@
 
 #include <cooperative_groups.h>
 
+#include <future>
+#include <vector>
+
 namespace rf = refrain;
 using rf::test::require_error;
 using Numbers = std::vector<float>;
@@ -184,6 +187,27 @@ BOOST_AUTO_TEST_CASE(cooperative_kernels_clusters_and_large_shared_memory_work_i
     graph.instantiate().replay();
     BOOST_TEST(result.to_vector<float>() == expected, boost::test_tools::per_element());
   }
+}
+
+BOOST_AUTO_TEST_CASE(threads_launch_one_kernel_with_more_and_with_less_shared_memory) {
+  const auto run = [](int n) {
+    const rf::Stream stream;
+    const rf::StreamGuard on(stream);
+    const rf::Array x = rf::full({n}, 2);
+    rf::Array y = rf::zeros({n});
+    const auto launch = [&] {
+      stream.launch({.grid = 1, .block = 256, .shared_bytes = static_cast<std::size_t>(n) * sizeof(float)},
+                    through_shared, x, y, n);
+    };
+    for (int i = 0; i < 50; ++i) {
+      launch();
+      rf::capture(launch).instantiate().replay();
+    }
+    return rf::test::holds(y, 2);
+  };
+  std::vector<std::future<bool>> threads;
+  for (const int n : {13'000, 16'000, 20'000, 24'000}) threads.push_back(std::async(std::launch::async, run, n));
+  for (auto& thread : threads) BOOST_TEST(thread.get());
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_in_a_graph_runs_once_a_replay_and_in_nested_graphs) {
