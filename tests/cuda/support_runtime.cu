@@ -47,7 +47,7 @@ Case::Case() {
 
 Case::~Case() {
   open_gate();
-  if (origin != nullptr) {
+  if (origin != nullptr && status(origin) != cudaStreamCaptureStatusNone) {
     Graph left_over;
     cudaStreamEndCapture(origin, left_over.out());
   }
