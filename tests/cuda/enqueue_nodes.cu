@@ -6,6 +6,8 @@
 
 #include <refrain/cuda.hpp>
 
+#include <functional>
+
 namespace rf = refrain;
 using rf::test::require_error;
 
@@ -142,6 +144,40 @@ BOOST_AUTO_TEST_CASE(a_graph_with_a_function_runs_in_other_graphs) {
       BOOST_TEST(rf::test::holds(x, 12));
       inner.replay();
       BOOST_TEST(rf::test::holds(x, 16));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_that_was_captured_live_runs_in_other_graphs_with_all_that_other_code_put_there) {
+  rf::Array x = rf::zeros({size});
+  float* address = nullptr;
+  rf::current_stream().enqueue("address", rf::readwrite(x), [&](cudaStream_t, float* own) { address = own; });
+  const std::function<void()> bodies[] = {
+      [&] { rf::current_stream().enqueue("mine", rf::readwrite(x), Adds{3}); },
+      [&] {
+        x += 1;
+        Adds{2}(rf::current_stream().native(), address);
+      },
+  };
+  const rf::Stream own;
+  const rf::StreamGuard on(own);
+  own.wait_stream(rf::default_stream());
+  for (const auto& body : bodies) {
+    const rf::GraphExec inner = rf::capture(body, {.live = true}).instantiate();
+    for (const bool live : rf::test::live_modes) {
+      x.assign(0);
+      const rf::Graph outer = rf::capture(
+          [&] {
+            x += 1;
+            inner.replay();
+            x *= 10;
+            inner.replay();
+          },
+          {.live = live});
+      BOOST_TEST((rf::test::labels(outer) == std::vector<std::string>{"add", "graph", "mul", "graph"}));
+      BOOST_TEST((rf::test::edges(outer) == rf::test::Edges{{0, 1}, {1, 2}, {2, 3}}));
+      outer.instantiate().replay();
+      BOOST_TEST(rf::test::holds(x, 43));
     }
   }
 }

@@ -40,6 +40,15 @@ BOOST_AUTO_TEST_CASE(a_function_synchronises_in_a_live_capture) {
   check_error_text([&] { rf::capture(body, {.live = true}); });
 }
 
+BOOST_AUTO_TEST_CASE(a_function_synchronises_in_an_attached_capture) {
+  const runtime::Stream native;
+  const rf::Stream stream = rf::Stream::wrap(native);
+  const rf::StreamGuard on(stream);
+  runtime::begin(native);
+  check_error_text([] { enqueue([](cudaStream_t same) { static_cast<void>(cudaStreamSynchronize(same)); }); });
+  BOOST_TEST(runtime::failed_end(native) == cudaErrorStreamCaptureInvalidated);
+}
+
 BOOST_AUTO_TEST_CASE(a_function_leaves_a_fork_unjoined) {
   const runtime::Stream other;
   const runtime::Event event;
@@ -70,6 +79,15 @@ BOOST_AUTO_TEST_CASE(a_function_with_memory_of_its_own_is_instantiated_twice) {
   const rf::Graph graph = rf::capture([] { enqueue([](cudaStream_t stream) { take_memory(stream, true); }); });
   const rf::GraphExec first = graph.instantiate();
   check_error_text([&] { graph.instantiate(); });
+}
+
+BOOST_AUTO_TEST_CASE(a_live_graph_with_random_numbers_and_a_function_is_replayed_in_a_capture) {
+  const auto body = [] {
+    const rf::Array numbers = rf::rand({4});
+    enqueue(runtime::launch);
+  };
+  const rf::GraphExec exec = rf::capture(body, {.live = true}).instantiate();
+  rf::capture([&] { check_error_text([&] { exec.replay(); }); });
 }
 
 BOOST_AUTO_TEST_CASE(a_native_graph_with_memory_nodes) {
