@@ -75,8 +75,9 @@ class Stream {
   /// pointers in stream order, by each replay anew. Defined in <refrain/enqueue.hpp>.
   /// @throws what the function throws; Error(Errc::not_supported) when there is no function for the device;
   ///         capture_unsupported when it synchronises, allocates otherwise than in stream order or uses the legacy
-  ///         stream; capture_unjoined when it leaves work of other streams unjoined; illegal_state when it leaves the
-  ///         stream capturing. All name the label, and leave captures intact (live: end them).
+  ///         stream (live: capture_invalidated); capture_unjoined when it leaves work of other streams unjoined;
+  ///         illegal_state when it leaves the stream capturing. All name the label, and leave captures intact (live:
+  ///         end them).
   template <class... Args>
   void enqueue(Label label, Args&&... args) const;
 

@@ -2,6 +2,7 @@
 
 #include "array/make.hpp"
 #include "runtime/array_access.hpp"
+#include "runtime/foreign_call.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
@@ -98,7 +99,8 @@ runtime::StreamCore& reading_stream(Buffer& buffer) {
     runtime::StreamCore& writer = runtime::stream_at(history[0].at().slot);
     const bool is_newest = writer.position == history[0].at().position;  // else the read would wait for more
     if (is_newest && writer.has_native() && !writer.retired && writer.device == buffer.device() &&
-        writer.recorder == nullptr && !(writer.is_exposed && writer.native().is_captured())) {
+        writer.recorder == nullptr && !(writer.is_exposed && writer.native().is_captured()) &&
+        !runtime::has_call_under_way(writer)) {
       return writer;
     }
   }

@@ -1,6 +1,7 @@
 #include "cuda/capture.hpp"
 
 #include "cuda/compat.hpp"
+#include "cuda/foreign.hpp"
 #include "cuda/run.hpp"
 #include "cuda/stream.hpp"
 #include "runtime/host_function.hpp"
@@ -108,6 +109,10 @@ void CaptureLanes::run(int lane, int command, std::span<const runtime::PlannedCo
   const auto number = static_cast<std::size_t>(command);
   if (nodes_.size() <= number) nodes_.resize(number + 1);
   nodes_[number].assign(newest.begin(), newest.end());
+}
+
+void CaptureLanes::call(int lane, const runtime::Command& command, const runtime::ForeignCall& call) {
+  call_in_live_capture(native(lane), command, call);
 }
 
 int CaptureLanes::record(int lane) {

@@ -19,6 +19,7 @@ class CaptureLanes : public runtime::LiveCapture {
   CaptureLanes& operator=(const CaptureLanes&) = delete;
 
   void run(int lane, int command, std::span<const runtime::PlannedCommand> commands) override;
+  void call(int lane, const runtime::Command& command, const runtime::ForeignCall& call) override;
   int record(int lane) override;
   void wait(int lane, int point) override;
   void depend(int lane, int command) override;

@@ -8,7 +8,9 @@
 #include <refrain/error.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
+#include <queue>
 #include <string>
 #include <utility>
 
@@ -234,14 +236,14 @@ std::vector<cudaGraphNode_t> ForeignGraph::add_to(cudaGraph_t graph, std::span<c
     ++missing[to];
     is_end[from] = false;
   }
-  std::vector<std::size_t> ready;
-  for (std::size_t i = nodes_.size(); i-- > 0;) {
-    if (missing[i] == 0) ready.push_back(i);
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;  // in the order of the capture
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (missing[i] == 0) ready.push(i);
   }
   std::vector<cudaGraphNode_t> ends;
   while (!ready.empty()) {
-    const std::size_t next = ready.back();
-    ready.pop_back();
+    const std::size_t next = ready.top();
+    ready.pop();
     std::vector<cudaGraphNode_t> comes_after;
     for (const auto& [from, to] : edges_) {
       if (to == next) comes_after.push_back(made[from]);
@@ -250,7 +252,7 @@ std::vector<cudaGraphNode_t> ForeignGraph::add_to(cudaGraph_t graph, std::span<c
     added.push_back(made[next]);
     if (is_end[next]) ends.push_back(made[next]);
     for (const auto& [from, to] : edges_) {
-      if (from == next && --missing[to] == 0) ready.push_back(to);
+      if (from == next && --missing[to] == 0) ready.push(to);
     }
   }
   return ends;
@@ -285,7 +287,7 @@ bool end_capture_left_on(cudaStream_t stream) {
 
 void call_on_stream(runtime::StreamCore& stream, const runtime::Command& command, const runtime::ForeignCall& call) {
   const UnlockedCall unlocked;
-  const NativeUse native(stream);
+  const NativeUse native(stream_of(stream), true);
   const DeviceScope current(stream.device.index);
   const ErrorsLeft errors(command);
   try {
@@ -298,6 +300,15 @@ void call_on_stream(runtime::StreamCore& stream, const runtime::Command& command
     throw Error(Errc::illegal_state, command.label, "the enqueued function",
                 "leaves its stream capturing; end the capture that it began", command.where);
   }
+  errors.require_none();
+}
+
+void call_in_live_capture(cudaStream_t native, const runtime::Command& command, const runtime::ForeignCall& call) {
+  const UnlockedCall unlocked;
+  refuse_at_end();
+  const DeviceScope current(command.device.index);
+  const ErrorsLeft errors(command);
+  call(native);
   errors.require_none();
 }
 

@@ -45,6 +45,7 @@ class ForeignGraph final : public runtime::ForeignWork {
 
 // The backend's calls of foreign code.
 void call_on_stream(runtime::StreamCore& stream, const runtime::Command& command, const runtime::ForeignCall& call);
+void call_in_live_capture(cudaStream_t native, const runtime::Command& command, const runtime::ForeignCall& call);
 std::shared_ptr<runtime::ForeignWork> capture_call(runtime::StreamCore& stream, const runtime::Command& command,
                                                    const runtime::ForeignCall& call);
 std::shared_ptr<runtime::ForeignWork> copy_graph(cudaGraph_t graph, const runtime::Command& command);

@@ -11,6 +11,28 @@
 
 namespace refrain::cuda {
 
+namespace {
+
+/// Lets other GPUs reach the pool's memory, so that copies between devices can be made.
+void open_to_peers(cudaMemPool_t pool, int device) {
+  int count = 0;
+  REFRAIN_CUDA_CHECK(cudaGetDeviceCount(&count));
+  std::vector<cudaMemAccessDesc> peers;
+  for (int other = 0; other < count; ++other) {
+    int can = 0;
+    if (other != device) REFRAIN_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, other, device));
+    if (can == 0) continue;
+    cudaMemAccessDesc peer{};
+    peer.location.type = cudaMemLocationTypeDevice;
+    peer.location.id = other;
+    peer.flags = cudaMemAccessFlagsProtReadWrite;
+    peers.push_back(peer);
+  }
+  if (!peers.empty()) REFRAIN_CUDA_CHECK(cudaMemPoolSetAccess(pool, peers.data(), peers.size()));
+}
+
+}  // namespace
+
 MemoryPool::MemoryPool(int device) : device_(device) {
   const CallScope call;
   cudaMemPoolProps properties{};
@@ -24,6 +46,7 @@ MemoryPool::MemoryPool(int device) : device_(device) {
   // No stream is made to wait for another's free.
   int allow = 0;
   REFRAIN_CUDA_CHECK(cudaMemPoolSetAttribute(own_, cudaMemPoolReuseAllowInternalDependencies, &allow));
+  open_to_peers(own_, device);
   pool_ = own_;
   const DeviceScope current(device);
   REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&free_stream_, cudaStreamNonBlocking));

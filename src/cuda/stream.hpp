@@ -80,9 +80,10 @@ class NativeUse {
  public:
   /// @throws Error(Errc::shutting_down)
   explicit NativeUse(runtime::StreamCore& stream) : NativeUse(stream_of(stream)) {}
-  explicit NativeUse(CudaStream& stream) : native_(stream.native()) {
+  /// `unlocked`: without the order lock, so that somebody may arm the tripwire meanwhile.
+  explicit NativeUse(CudaStream& stream, bool unlocked = false) : native_(stream.native()) {
     refuse_at_end();
-    if (!stream.tripwire().is_armed()) return;  // nobody arms it while the order lock is held
+    if (!unlocked && !stream.tripwire().is_armed()) return;
     tripwire_ = &stream.tripwire();
     tripwire_->lift();
   }

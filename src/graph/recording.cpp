@@ -42,7 +42,8 @@ std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, C
   // Destroyed after the lock is given back.
   std::shared_ptr<Recording> recording;
   std::shared_ptr<Program> left;
-  const OrderLock lock(order_mutex());
+  OrderLock lock(order_mutex());
+  runtime::wait_for_calls(lock, core, {});  // a function under way on the origin comes before the capture
   if (runtime::thread_recorder() != nullptr || core.recorder.load() != nullptr) {
     throw Error(Errc::illegal_state, "capture", core.str(),
                 runtime::thread_recorder() != nullptr ? "this thread is capturing already; end that capture first"

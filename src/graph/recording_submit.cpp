@@ -251,11 +251,10 @@ void Recording::call_live(OrderLock& lock, StreamCore& stream, const Command& co
   program_->is_foreign = true;
   put_live(added, [&] {
     const runtime::CallUnderWay under_way(stream, added.node->accesses, this);
-    const cudaStream_t native = live_->native(added.lane);
     lock.unlock();
     try {
       const runtime::EnqueuedScope scope;
-      call(native);
+      live_->call(added.lane, command, call);
     } catch (...) {
       lock.lock();
       throw;

@@ -114,6 +114,9 @@ class LiveCapture {
   virtual void fork(int lane, Device device, int priority, StreamCore* own) = 0;
   /// Runs what one command of the capture stands for: itself, or those of a graph in it, one after another.
   virtual void run(int lane, int command, std::span<const PlannedCommand> commands) = 0;
+  /// Lets foreign code put a command there. Without the order lock.
+  /// @throws what it throws; Error naming the command when it leaves a CUDA error behind
+  virtual void call(int lane, const Command& command, const ForeignCall& call) = 0;
   /// Marks the lane's present point; returns its number.
   virtual int record(int lane) = 0;
   virtual void wait(int lane, int point) = 0;

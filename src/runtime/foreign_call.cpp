@@ -62,6 +62,12 @@ void wait_for_calls(OrderLock& lock, const StreamCore& stream, std::span<const A
   all.wait(lock, [&](const CallUnderWay& call) { return CallsUnderWay::excludes(call, stream, accesses); });
 }
 
+bool has_call_under_way(const StreamCore& stream) noexcept {
+  const auto& calls = CallsUnderWay::get().calls;
+  return std::any_of(calls.begin(), calls.end(),
+                     [&](const CallUnderWay* call) { return CallsUnderWay::excludes(*call, stream, {}); });
+}
+
 void wait_for_calls(OrderLock& lock, const Recorder& recorder) {
   CallsUnderWay& all = CallsUnderWay::get();
   if (all.calls.empty()) return;

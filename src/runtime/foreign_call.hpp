@@ -42,6 +42,8 @@ class CallUnderWay {
 /// Waits for such calls that use the stream or conflict with the accesses. With the order lock held, which is given up
 /// while waiting.
 void wait_for_calls(OrderLock& lock, const StreamCore& stream, std::span<const Access> accesses);
+/// Whether such a call puts work on the stream. With the order lock held.
+bool has_call_under_way(const StreamCore& stream) noexcept;
 /// Waits for such calls into a live capture.
 void wait_for_calls(OrderLock& lock, const Recorder& recorder);
 /// Who records the stream, once no such call into that capture is under way: its commands come one after another.

@@ -85,6 +85,10 @@ class FailingCapture final : public runtime::LiveCapture {
     fault_->call("run");
     real_->run(lane, command, commands);
   }
+  void call(int lane, const runtime::Command& command, const runtime::ForeignCall& call) override {
+    fault_->call("call");
+    real_->call(lane, command, call);
+  }
   int record(int lane) override {
     fault_->call("record");
     return real_->record(lane);
