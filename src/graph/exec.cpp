@@ -16,6 +16,7 @@
 #include <refrain/error.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -68,8 +69,43 @@ std::shared_ptr<runtime::Executable> Exec::lower(const runtime::Plan& plan) {
 }
 
 Exec::~Exec() {
-  const OrderLock lock(order_mutex());
-  leave_all(state_);
+  {
+    const OrderLock lock(order_mutex());
+    leave_all(state_);
+  }
+  keep_foreign_work(state_);
+}
+
+namespace {
+
+/// Foreign work whose runs may be under way: asked for whenever retired things are let go.
+struct LeftWork {
+  std::vector<std::shared_ptr<const void>> work;
+  runtime::StreamPoint newest_run;
+
+  static void let_go(std::unique_ptr<LeftWork> left) noexcept {
+    try {
+      if (runtime::is_done(left->newest_run)) return;
+      runtime::retire(
+          std::shared_ptr<LeftWork>(left.release(), [](LeftWork* later) { let_go(std::unique_ptr<LeftWork>(later)); }));
+    } catch (...) {
+      // A lost device runs nothing any more.
+    }
+  }
+};
+
+}  // namespace
+
+void Exec::keep_foreign_work(const State& state) noexcept {
+  if (state.mark == nullptr || !state.mark->replayed) return;
+  auto left = std::make_unique<LeftWork>();
+  for (const runtime::PlannedCommand& planned : state.plan.commands) {
+    const auto* foreign = std::get_if<runtime::ForeignCommand>(&planned.command->payload);
+    if (foreign != nullptr) left->work.push_back(foreign->work);
+  }
+  if (left->work.empty()) return;
+  left->newest_run = state.mark->point;
+  LeftWork::let_go(std::move(left));
 }
 
 int Exec::edge_count() const noexcept {

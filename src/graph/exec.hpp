@@ -107,6 +107,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
   static void leave(runtime::Buffer& buffer, runtime::ReplayMark& mark);
   static void leave_all(State& state);
   void take_over(State& next);
+  /// What other code keeps for its nodes must outlive the runs under way. Without the order lock.
+  static void keep_foreign_work(const State& state) noexcept;
 
   const InstantiateOptions options_;
   std::mutex changes_;  ///< one change at a time; taken before the order lock

@@ -114,17 +114,16 @@ GraphUpdate Exec::update(const std::shared_ptr<Program>& program, SourceLocation
         if (!changed->is_enabled) state_.executable->enable(command, true);
       }
       next.executable = state_.executable;
-      for (const auto& [command, changed] : state_.changed) {
-        if (!changed->is_enabled) next.executable->enable(command, true);
-      }
       take_over(next);
-      return result;
     }
   }
-  result.in_place = false;
-  next.executable = lower(next.plan);
-  const OrderLock lock(order_mutex());
-  take_over(next);
+  if (next.executable == nullptr) {
+    result.in_place = false;
+    next.executable = lower(next.plan);
+    const OrderLock lock(order_mutex());
+    take_over(next);
+  }
+  keep_foreign_work(next);  // what was before
   return result;
 }
 
