@@ -6,7 +6,9 @@
 
 #include <cublas_v2.h>
 
+#include <cstddef>
 #include <stdexcept>
+#include <vector>
 
 namespace rf = refrain;
 using rf::test::require;
@@ -94,6 +96,74 @@ BOOST_AUTO_TEST_CASE(what_a_function_throws_about_a_status_leaves_the_capture_in
   BOOST_TEST(graph.node_count() == 2);
   graph.instantiate().replay();
   rf::test::check_close(y, rf::test::twice(rf::test::expected_of<Gemm>(x)), Gemm::tolerance);
+}
+
+// Ten graphs captured one after another on one stream, of which some go.
+BOOST_AUTO_TEST_CASE(graphs_that_are_destroyed_leave_the_others_right, *boost::unit_test::label("report-49")) {
+  const Gemm work;
+  const rf::Array x = rf::test::eighths_array(Gemm::input_size, 1);
+  const std::vector<double> expected = rf::test::expected_of<Gemm>(x);
+  struct Captured {
+    rf::GraphExec exec;
+    rf::Array y;
+  };
+  std::vector<Captured> all;
+  for (int i = 0; i < 10; ++i) {
+    auto [graph, y] = rf::capture([&] { return work.run(x, rf::test::workspace_of(work.workspace_bytes())); });
+    all.push_back({graph.instantiate(), y});
+    all.back().exec.replay();
+  }
+  for (const std::size_t gone : {std::size_t{9}, std::size_t{4}, std::size_t{0}}) {
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(gone));
+    rf::synchronize();
+    rf::trim(rf::current_device());
+    std::vector<rf::Array> garbage;
+    for (int i = 0; i < 8; ++i) garbage.push_back(rf::full({work.workspace_bytes() / 4}, 1e30));
+    for (const Captured& left : all) {
+      rf::Array y = left.y;
+      y.assign(0);
+      left.exec.replay();
+      rf::test::check_close(y, expected, Gemm::tolerance);
+    }
+  }
+}
+
+// One handle on eight streams: each call has the workspace of its stream.
+BOOST_AUTO_TEST_CASE(one_handle_on_many_streams_gives_the_bits_of_one_after_another,
+                     *boost::unit_test::label("report-50")) {
+  constexpr std::size_t streams = 8;
+  constexpr int rounds = 100;
+  const Gemm work;
+  std::vector<rf::Stream> branches(streams);
+  std::vector<rf::Array> inputs;
+  std::vector<rf::Array> workspaces;
+  std::vector<std::vector<float>> serial;
+  for (std::size_t i = 0; i < streams; ++i) {
+    inputs.push_back(rf::test::eighths_array(Gemm::input_size, static_cast<int>(i) + 1));
+    workspaces.push_back(rf::test::workspace_of(work.workspace_bytes()));
+    serial.push_back(work.run(inputs[i], workspaces[i]).to_vector<float>());
+  }
+  const auto side_by_side = [&](int times) {
+    const rf::Stream origin = rf::current_stream();
+    std::vector<rf::Array> results(streams);
+    for (std::size_t i = 0; i < streams; ++i) branches[i].wait_stream(origin);
+    for (int round = 0; round < times; ++round) {
+      for (std::size_t i = 0; i < streams; ++i) {
+        const rf::StreamGuard on(branches[i]);
+        results[i] = work.run(inputs[i], workspaces[i]);
+      }
+    }
+    for (const rf::Stream& branch : branches) origin.wait_stream(branch);
+    return results;
+  };
+  const auto check = [&](const std::vector<rf::Array>& results) {
+    for (std::size_t i = 0; i < streams; ++i) BOOST_TEST((results[i].to_vector<float>() == serial[i]), "stream " << i);
+  };
+  check(side_by_side(rounds));
+  auto [graph, results] = rf::capture([&] { return side_by_side(1); });
+  const rf::GraphExec exec = graph.instantiate();
+  for (int round = 0; round < rounds; ++round) exec.replay();
+  check(results);
 }
 
 // cuBLAS 13 takes its own workspace in stream order: nodes that CUDA can put into one executable only.
