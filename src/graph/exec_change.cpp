@@ -28,12 +28,6 @@ std::string listed(const std::set<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-std::string place(const runtime::Command& command) {
-  std::string text = std::string("'") + command.label + "'";
-  if (command.where.line != 0) text += " at " + command.where.str();
-  return text;
-}
-
 }  // namespace
 
 void Exec::require_changeable(const char* call, SourceLocation where) const {

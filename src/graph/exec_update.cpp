@@ -20,12 +20,6 @@ using runtime::PlannedCommand;
 
 namespace {
 
-std::string place(const runtime::Command& command) {
-  std::string text = std::string("'") + command.label + "'";
-  if (command.where.line != 0) text += " at " + command.where.str();
-  return text;
-}
-
 bool same_attributes(const runtime::Command& a, const runtime::Command& b) {
   const auto* kernel = std::get_if<runtime::KernelCommand>(&a.payload);
   if (kernel == nullptr) return true;

@@ -55,6 +55,12 @@ std::vector<runtime::Access> boundary_accesses(const Program& program) {
   return all;
 }
 
+std::string place(const runtime::Command& command) {
+  std::string text = std::string("'") + command.label + "'";
+  if (command.where.line != 0) text += " at " + command.where.str();
+  return text;
+}
+
 Program::Program() : id(next_graph_id()) {}
 
 Program::~Program() {

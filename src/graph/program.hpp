@@ -91,6 +91,9 @@ struct Program {
   const std::shared_ptr<runtime::ReplayMark> mark = std::make_shared<runtime::ReplayMark>();
 };
 
+/// "'add' at solver.cpp:12"
+std::string place(const runtime::Command& command);
+
 /// What a replay touches besides temporaries, as one write and one read of each buffer at most: outside arrays and
 /// outputs with blocks of their own.
 std::vector<runtime::Access> boundary_accesses(const Program& program);

@@ -36,12 +36,6 @@ bool needs_values(const Node& node, const Buffer& buffer) {
   });
 }
 
-std::string place(const Command& command) {
-  std::string text = std::string("'") + command.label + "'";
-  if (command.where.line != 0) text += " at " + command.where.str();
-  return text;
-}
-
 }  // namespace
 
 Buffer* Recording::allocate(StreamCore& stream, Device device, std::int64_t bytes, SourceLocation where) {
