@@ -97,14 +97,17 @@ struct LeftWork {
 }  // namespace
 
 void Exec::keep_foreign_work(const State& state) noexcept {
-  if (state.mark == nullptr || !state.mark->replayed) return;
   auto left = std::make_unique<LeftWork>();
   for (const runtime::PlannedCommand& planned : state.plan.commands) {
     const auto* foreign = std::get_if<runtime::ForeignCommand>(&planned.command->payload);
     if (foreign != nullptr) left->work.push_back(foreign->work);
   }
   if (left->work.empty()) return;
-  left->newest_run = state.mark->point;
+  {
+    const OrderLock lock(order_mutex());  // other executables of the graph may run
+    if (!state.mark->replayed) return;
+    left->newest_run = state.mark->point;
+  }
   LeftWork::let_go(std::move(left));
 }
 
