@@ -250,6 +250,10 @@ BOOST_AUTO_TEST_CASE(a_capture_on_a_stream_that_captures) {
   check_error_text([&] { const Capture second(origin); });
 }
 
+BOOST_AUTO_TEST_CASE(a_capture_held_back_that_guards_the_legacy_stream) {
+  check_error_text([] { capture([] {}, {.guard_legacy_stream = true}); });
+}
+
 BOOST_AUTO_TEST_CASE(a_capture_is_ended_twice) {
   Capture capture;
   capture.end();

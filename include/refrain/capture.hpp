@@ -18,6 +18,9 @@ struct CaptureOptions {
   bool strict = false;    ///< warnings of the capture become errors
   bool live = false;      ///< capture on really capturing streams (host device: like Optimize::none)
   bool join_all = false;  ///< stream-scoped: join forked streams at the end instead of refusing
+  /// Live: what other code puts on CUDA's legacy stream, a synchronous copy among it, fails and invalidates the
+  /// capture, where else it would run at once and not be captured. For debugging; no effect on a host device.
+  bool guard_legacy_stream = false;
 };
 
 /// An open capture as a scope. Left by an exception, or destroyed before `end`, it is discarded and its streams are
@@ -25,7 +28,8 @@ struct CaptureOptions {
 class Capture {
  public:
   /// Thread-scoped: records what this thread issues, on whatever stream; streams join at their first use.
-  /// @throws Error(Errc::illegal_state) when this thread already captures so
+  /// @throws Error(Errc::illegal_state) when this thread already captures so; invalid_value when
+  ///         `guard_legacy_stream` is set without `live`
   explicit Capture(CaptureOptions options = {}, SourceLocation where = SourceLocation::current());
   /// Stream-scoped, by CUDA's rules: one origin, other streams join by waiting for an event of the capture, whichever
   /// thread issues.

@@ -118,10 +118,8 @@ class CudaBackend final : public runtime::Backend {
 
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_cuda(plan); }
 
-  std::unique_ptr<runtime::LiveCapture> begin_live(Device device, int priority, runtime::StreamCore* origin) override {
-    // A stream-scoped capture may be ended by another thread, which CUDA allows in relaxed mode only.
-    return std::make_unique<CudaCapture>(
-        device, priority, origin, origin != nullptr ? CudaCapture::Mode::relaxed : CudaCapture::Mode::thread_local_);
+  std::unique_ptr<runtime::LiveCapture> begin_live(const runtime::LiveOrigin& origin) override {
+    return std::make_unique<CudaCapture>(origin);
   }
 
   std::unique_ptr<runtime::LiveCapture> attach_live(runtime::StreamCore& stream,

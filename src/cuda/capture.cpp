@@ -13,18 +13,22 @@
 
 namespace refrain::cuda {
 
-CudaCapture::CudaCapture(Device device, int priority, runtime::StreamCore* own, Mode mode) : device_(device) {
+CudaCapture::CudaCapture(const runtime::LiveOrigin& origin)
+    : device_(origin.device), guards_legacy_stream_(origin.guard_legacy_stream) {
   try {
-    add_lane(device, priority, own);
-    const DeviceScope current(device.index);
-    beginning_ = new_event(device.index);
+    add_lane(origin.device, origin.priority, origin.own);
+    const DeviceScope current(device_.index);
+    beginning_ = new_event(device_.index);
+    // A stream-scoped capture may be ended by another thread, which CUDA allows in relaxed mode only.
+    const bool is_strict = origin.own == nullptr;
     REFRAIN_CUDA_CHECK(cudaStreamBeginCapture(
-        lanes_[0].stream, mode == Mode::relaxed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeThreadLocal));
+        lanes_[0].stream, is_strict ? cudaStreamCaptureModeThreadLocal : cudaStreamCaptureModeRelaxed));
     capturing_ = true;
     id_ = CapturingGraph(lanes_[0].stream).id;
-    is_strict_ = mode == Mode::thread_local_;
+    is_strict_ = is_strict;
     if (is_strict_) ++strict_captures();
     REFRAIN_CUDA_CHECK(cudaEventRecord(beginning_, lanes_[0].stream));
+    guard(device_.index);
   } catch (...) {
     leave();
     throw;
@@ -49,6 +53,19 @@ void CudaCapture::leave() noexcept {
     capturing_ = false;
   }
   drop_lanes();
+  for (const Guard& guard : guards_) ignore(cudaStreamDestroy(guard.stream));
+  guards_.clear();
+}
+
+void CudaCapture::guard(int device) {
+  const auto is_here = [&](const Guard& guard) { return guard.device == device; };
+  if (!guards_legacy_stream_ || std::any_of(guards_.begin(), guards_.end(), is_here)) return;
+  const DeviceScope current(device);
+  const CallScope call;
+  cudaStream_t stream = nullptr;
+  REFRAIN_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamDefault));
+  guards_.push_back({device, stream});
+  REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(stream, beginning_, 0));
 }
 
 void CudaCapture::add_lane(Device device, int priority, runtime::StreamCore* own) {
@@ -90,7 +107,8 @@ cudaEvent_t CaptureLanes::new_event(int device) {
 }
 
 void CudaCapture::fork(int lane, Device device, int priority, runtime::StreamCore* own) {
-  if (lane == 0) return;                                                // the origin is there from the beginning
+  if (lane == 0) return;  // the origin is there from the beginning
+  guard(device.index);
   if (own != nullptr && stream_of(*own).foreign_capture().id == id_) {  // other code has let it join
     stream_of(*own).was_joined();
     lanes_.push_back({own->native().native(), own, device.index});
@@ -145,12 +163,15 @@ void CaptureLanes::wait_event(int lane, cudaEvent_t event) {
 }
 
 void CudaCapture::join_lanes() {
-  for (std::size_t i = 1; i < lanes_.size(); ++i) {
-    const DeviceScope current(lanes_[i].device);
-    const cudaEvent_t joined = new_event(lanes_[i].device);
-    REFRAIN_CUDA_CHECK(cudaEventRecord(joined, lanes_[i].stream));
-    REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(lanes_[0].stream, joined, 0));
-  }
+  for (std::size_t i = 1; i < lanes_.size(); ++i) join(lanes_[i].device, lanes_[i].stream);
+  for (const Guard& guard : guards_) join(guard.device, guard.stream);
+}
+
+void CudaCapture::join(int device, cudaStream_t stream) {
+  const DeviceScope current(device);
+  const cudaEvent_t joined = new_event(device);
+  REFRAIN_CUDA_CHECK(cudaEventRecord(joined, stream));
+  REFRAIN_CUDA_CHECK(cudaStreamWaitEvent(lanes_[0].stream, joined, 0));
 }
 
 std::shared_ptr<runtime::Executable> CudaCapture::end(std::span<const std::uint64_t> draw_increments) {

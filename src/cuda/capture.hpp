@@ -51,10 +51,7 @@ class CaptureLanes : public runtime::LiveCapture {
 /// A capture of Refrain's, which live mode records into as the program goes.
 class CudaCapture final : public CaptureLanes {
  public:
-  enum class Mode : std::uint8_t { thread_local_, relaxed };
-
-  /// `own`: the origin to capture on itself; null: a private stream.
-  CudaCapture(Device device, int priority, runtime::StreamCore* own, Mode mode);
+  explicit CudaCapture(const runtime::LiveOrigin& origin);
   ~CudaCapture() override;
   CudaCapture(const CudaCapture&) = delete;
   CudaCapture& operator=(const CudaCapture&) = delete;
@@ -65,10 +62,20 @@ class CudaCapture final : public CaptureLanes {
 
  private:
   void add_lane(Device device, int priority, runtime::StreamCore* own);
+  /// With `guards_legacy_stream_`: a stream that blocks the device's legacy stream joins the capture.
+  void guard(int device);
   void join_lanes();
+  void join(int device, cudaStream_t stream);
   void leave() noexcept;
 
+  struct Guard {
+    int device;
+    cudaStream_t stream;
+  };
+
   Device device_;
+  bool guards_legacy_stream_;
+  std::vector<Guard> guards_;  ///< one a device
   bool capturing_ = false;
   std::uint64_t id_ = 0;
   bool is_strict_ = false;           ///< counted among this thread's strict captures

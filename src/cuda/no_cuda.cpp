@@ -35,7 +35,7 @@ class NoCuda final : public Backend {
   void trim(int, std::int64_t) override { refuse(); }
   void set_pool(int, cudaMemPool_t) override { refuse(); }
   std::shared_ptr<Executable> lower(const Plan&) override { refuse(); }
-  std::unique_ptr<LiveCapture> begin_live(Device, int, StreamCore*) override { refuse(); }
+  std::unique_ptr<LiveCapture> begin_live(const LiveOrigin&) override { refuse(); }
 
  private:
   [[noreturn]] void refuse() const {

@@ -37,6 +37,10 @@ std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, C
         "the default stream cannot be the origin of a stream-scoped capture; use capture(fn), or another stream",
         where);
   }
+  if (options.guard_legacy_stream && !options.live) {
+    throw Error(Errc::invalid_value, "capture", "guard_legacy_stream",
+                "is for live captures; set CaptureOptions{.live = true} too", where);
+  }
   refuse_legacy(core, "capture", where);
   runtime::notice_capture(core, "capture", where);
   // Destroyed after the lock is given back.
@@ -53,8 +57,10 @@ std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, C
   recording.reset(new Recording(scope, core, options));
   try {
     if (options.live) {
-      recording->live_ =
-          core.backend().begin_live(core.device, core.priority, scope == Scope::stream ? &core : nullptr);
+      recording->live_ = core.backend().begin_live({.device = core.device,
+                                                    .priority = core.priority,
+                                                    .own = scope == Scope::stream ? &core : nullptr,
+                                                    .guard_legacy_stream = options.guard_legacy_stream});
     }
     recording->add_lane(core);
   } catch (...) {

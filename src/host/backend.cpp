@@ -107,7 +107,7 @@ class HostBackend final : public runtime::Backend {
   void set_pool(int, cudaMemPool_t) override {}  // set_memory_pool refuses it
 
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_host(plan); }
-  std::unique_ptr<runtime::LiveCapture> begin_live(Device, int, runtime::StreamCore*) override { return nullptr; }
+  std::unique_ptr<runtime::LiveCapture> begin_live(const runtime::LiveOrigin&) override { return nullptr; }
 
  private:
   MemoryPool& pool(int device) { return pools_[static_cast<std::size_t>(device)]; }

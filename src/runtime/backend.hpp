@@ -105,6 +105,14 @@ class Executable {
   virtual cudaGraph_t native_graph() const noexcept { return nullptr; }
 };
 
+/// How a live capture begins.
+struct LiveOrigin {
+  Device device;
+  int priority = 0;
+  StreamCore* own = nullptr;         ///< the stream to capture on itself; null: private streams
+  bool guard_legacy_stream = false;  ///< work on the legacy stream fails
+};
+
 /// A capture on really capturing streams: what `live` mode records into, or one that other code has begun. Lanes and
 /// commands are numbered by the caller; lane 0 is the origin. Null on backends that have no such thing.
 class LiveCapture {
@@ -211,8 +219,8 @@ class Backend {
   virtual void set_pool(int device, cudaMemPool_t pool) = 0;
 
   virtual std::shared_ptr<Executable> lower(const Plan& plan) = 0;
-  /// `origin`: the stream to capture on itself; null: private streams. Null result: not offered.
-  virtual std::unique_ptr<LiveCapture> begin_live(Device device, int priority, StreamCore* origin) = 0;
+  /// Null: not offered.
+  virtual std::unique_ptr<LiveCapture> begin_live(const LiveOrigin& origin) = 0;
   /// The capture of other code's that the stream is in, as one to record into. `held`: what its nodes will use; the
   /// graph that it makes, its copies and executables keep that.
   virtual std::unique_ptr<LiveCapture> attach_live(StreamCore& /*stream*/, std::shared_ptr<const void> /*held*/) {

@@ -217,9 +217,9 @@ class FailingBackend final : public runtime::Backend {
     fault_->call("lower");
     return std::make_shared<FailingExecutable>(real_.lower(plan), fault_);
   }
-  std::unique_ptr<runtime::LiveCapture> begin_live(Device device, int priority, runtime::StreamCore* origin) override {
+  std::unique_ptr<runtime::LiveCapture> begin_live(const runtime::LiveOrigin& origin) override {
     fault_->call("begin_live");
-    auto real = real_.begin_live(device, priority, origin);
+    auto real = real_.begin_live(origin);
     if (real == nullptr) return nullptr;
     return std::make_unique<FailingCapture>(std::move(real), fault_);
   }
