@@ -44,8 +44,7 @@ void let_go() {
 
 }  // namespace
 
-// Asks for what is pending behind gates, which a sanitizer of devices holds up: not labelled so.
-BOOST_AUTO_TEST_SUITE(blob_deleters)
+BOOST_AUTO_TEST_SUITE(blob_deleters, *boost::unit_test::label("sanitize") * boost::unit_test::label("pending"))
 
 BOOST_AUTO_TEST_CASE(a_deleter_is_called_once_when_no_array_names_the_memory) {
   const Tracked tracked;

@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(an_added_order_is_not_reported_where_hazards_are_ignored) {
   BOOST_TEST(memory.values() == (Numbers{3, 3, 3, 3}), per_element());
 }
 
-BOOST_AUTO_TEST_CASE(arrays_of_other_bytes_are_free_of_one_another) {
+BOOST_AUTO_TEST_CASE(arrays_of_other_bytes_are_free_of_one_another, *boost::unit_test::label("pending")) {
   const HazardsScope hazards(Hazards::error);
   const Memory memory(8);
   Array left = from_blob(memory.at(), {4});
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(arrays_of_other_bytes_are_free_of_one_another) {
   BOOST_TEST(memory.values() == (Numbers{3, 3, 3, 3, 3, 3, 3, 3}), per_element());
 }
 
-BOOST_AUTO_TEST_CASE(readers_are_free_of_one_another) {
+BOOST_AUTO_TEST_CASE(readers_are_free_of_one_another, *boost::unit_test::label("pending")) {
   const HazardsScope hazards(Hazards::error);
   const Memory memory(8);
   const Array x = from_blob(memory.at(), {8});

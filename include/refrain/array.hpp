@@ -85,7 +85,8 @@ class Array {
   /// @throws Error(Errc::invalid_value) on an array without axes, or when begin > end or outside [0, extent]
   Array slice(std::int64_t begin, std::int64_t end, SourceLocation where = SourceLocation::current()) const;
 
-  /// The elements in row-major order. Waits for the last writer on whatever stream.
+  /// The elements in row-major order. Waits for the last writer on whatever stream; where other code has the current
+  /// stream's native handle, for what it put there too.
   /// @throws Error(Errc::invalid_value) when T is not the dtype's type; capture_unsupported while recording;
   ///         illegal_state when the array belongs to a graph that was never replayed
   template <class T>

@@ -91,18 +91,21 @@ Array Array::slice(std::int64_t begin, std::int64_t end, SourceLocation where) c
 
 namespace {
 
-/// Where the array is read: on the stream that wrote it if that is one and alive, so that the read waits for nothing
-/// else; else on the library's own. With the order lock held.
-runtime::StreamCore& reading_stream(Buffer& buffer) {
+bool can_read_on(const runtime::StreamCore& stream, Device device) {
+  return stream.has_native() && !stream.retired && stream.device == device && stream.recorder == nullptr &&
+         !(stream.is_exposed && stream.native().is_captured()) && !runtime::has_call_under_way(stream);
+}
+
+/// Where the array is read: on the thread's current stream if other code has that too and may have put work on the
+/// array there; on the stream that wrote it if that is one and alive, so that the read waits for nothing else; else on
+/// the library's own. With the order lock held.
+runtime::StreamCore& reading_stream(Buffer& buffer, runtime::StreamCore& current) {
+  if (current.is_exposed && can_read_on(current, buffer.device())) return current;
   runtime::AccessHistory& history = buffer.history();
   if (history.size() == 1) {
     runtime::StreamCore& writer = runtime::stream_at(history[0].at().slot);
     const bool is_newest = writer.position == history[0].at().position;  // else the read would wait for more
-    if (is_newest && writer.has_native() && !writer.retired && writer.device == buffer.device() &&
-        writer.recorder == nullptr && !(writer.is_exposed && writer.native().is_captured()) &&
-        !runtime::has_call_under_way(writer)) {
-      return writer;
-    }
+    if (is_newest && can_read_on(writer, buffer.device())) return writer;
   }
   return runtime::service_stream(buffer.device());
 }
@@ -170,9 +173,10 @@ void copy_out(const Array& array, void* target, std::int64_t first, std::int64_t
   const Landing landing(runtime::service_stream(buffer.device()), target, count * item);
   const std::int64_t begin = ArrayAccess::offset(array) + first * item;
   const runtime::Access read{&buffer, begin, begin + count * item, runtime::AccessMode::read};
+  runtime::StreamCore& current = runtime::thread_stream(buffer.device());
   OrderLock lock(order_mutex());
   runtime::settle(lock, runtime::service_stream(buffer.device()), {&read, 1});
-  const std::shared_ptr<runtime::StreamCore> stream = reading_stream(buffer).shared_from_this();
+  const std::shared_ptr<runtime::StreamCore> stream = reading_stream(buffer, current).shared_from_this();
   runtime::order_before(*stream, {&read, 1}, call, where, false);
   stream->backend().download(*stream, landing.address(), read.address(buffer.address()), count * item);
   runtime::note_after(*stream, {&read, 1}, call, where);

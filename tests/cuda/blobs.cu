@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_host_read_waits_for_what_other_code_put_on_the_stream) {
   BOOST_TEST(f.blob({.stream = f.stream}).to_vector<float>()[0] == 1);
 }
 
-BOOST_AUTO_TEST_CASE(without_a_stream_nothing_is_waited_for) {
+BOOST_AUTO_TEST_CASE(without_a_stream_nothing_is_waited_for, *boost::unit_test::label("pending")) {
   Foreign f;
   const rf::Stream plain;
   f.hold(f.native);
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(bytes_at_an_address_are_the_same_as_in_arrays_that_name_the
   }
 }
 
-BOOST_AUTO_TEST_CASE(other_bytes_are_free_of_one_another) {
+BOOST_AUTO_TEST_CASE(other_bytes_are_free_of_one_another, *boost::unit_test::label("pending")) {
   Foreign f;
   const rf::Stream plain;
   rf::Array left = rf::from_blob<float>(f.memory, {500});
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_replay_waits_for_what_other_code_put_on_the_stream) {
 
 // Deleters
 
-BOOST_AUTO_TEST_CASE(memory_is_freed_once_when_the_work_on_it_is_done) {
+BOOST_AUTO_TEST_CASE(memory_is_freed_once_when_the_work_on_it_is_done, *boost::unit_test::label("pending")) {
   const Freed freed;
   Foreign f;
   {
@@ -344,7 +344,8 @@ BOOST_AUTO_TEST_CASE(memory_is_freed_once_when_the_work_on_it_is_done) {
   BOOST_TEST(*freed.count == 1);
 }
 
-BOOST_AUTO_TEST_CASE(memory_is_freed_after_the_work_on_the_stream_that_is_given_with_it) {
+BOOST_AUTO_TEST_CASE(memory_is_freed_after_the_work_on_the_stream_that_is_given_with_it,
+                     *boost::unit_test::label("pending")) {
   const Freed freed;
   Foreign f;
   float* const address = take_memory();
@@ -359,7 +360,8 @@ BOOST_AUTO_TEST_CASE(memory_is_freed_after_the_work_on_the_stream_that_is_given_
   BOOST_TEST(eventually([&] { return *freed.count == 1; }));
 }
 
-BOOST_AUTO_TEST_CASE(memory_is_freed_after_the_native_stream_that_used_it_is_gone) {
+BOOST_AUTO_TEST_CASE(memory_is_freed_after_the_native_stream_that_used_it_is_gone,
+                     *boost::unit_test::label("pending")) {
   const Freed freed;
   foreign::Case c;
   foreign::Stream native;
@@ -400,7 +402,7 @@ BOOST_AUTO_TEST_CASE(memory_that_is_dropped_in_a_capture_is_freed_and_leaves_the
   }
 }
 
-BOOST_AUTO_TEST_CASE(memory_of_a_graph_is_freed_after_its_last_replay) {
+BOOST_AUTO_TEST_CASE(memory_of_a_graph_is_freed_after_its_last_replay, *boost::unit_test::label("pending")) {
   for (const Scope scope : rf::test::scopes) {
     BOOST_TEST_CONTEXT(scope) {
       const Freed freed;

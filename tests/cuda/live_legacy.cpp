@@ -26,16 +26,8 @@ struct Stray {
 std::ostream& operator<<(std::ostream& out, const Stray& stray) { return out << stray.name; }
 
 constexpr Stray strays[] = {
-    {"kernel",
-     [](float* p) {
-       foreign::add(cudaStreamLegacy, p);
-       return cudaGetLastError();
-     }},
-    {"null stream",
-     [](float* p) {
-       foreign::add(nullptr, p);
-       return cudaGetLastError();
-     }},
+    {"kernel", [](float*) { return runtime::try_launch(cudaStreamLegacy); }},
+    {"null stream", [](float*) { return runtime::try_launch(nullptr); }},
     {"memset", [](float* p) { return cudaMemsetAsync(p, 0, sizeof(float), cudaStreamLegacy); }},
     {"synchronous copy",
      [](float* p) {

@@ -67,6 +67,24 @@ BOOST_AUTO_TEST_CASE(a_wrapped_stream_tells_its_device_and_priority) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(values_are_read_after_other_codes_work_on_the_current_stream) {
+  for (const bool wrapped : {false, true}) {
+    const foreign::Case loaded;
+    const foreign::Stream native;
+    const rf::Stream stream = wrapped ? rf::Stream::wrap(native) : rf::Stream();
+    const rf::StreamGuard on(stream);
+    const rf::Array x = rf::zeros({4});
+    float* const address = foreign::address_of(x);
+    BOOST_TEST(holds(x, 0));  // on whatever stream
+    foreign::keep_busy(stream.native());
+    foreign::add(stream.native(), address, 3);
+    BOOST_TEST(x.to_vector<float>()[0] == 3);
+    foreign::keep_busy(stream.native());
+    foreign::add(stream.native(), address, 3);
+    BOOST_TEST(x.slice(0, 1).item<float>() == 6);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_wrapped_stream_may_be_the_current_one) {
   Wrapped w;
   const rf::Stream before = rf::current_stream();
