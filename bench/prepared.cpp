@@ -25,6 +25,9 @@ Bytes bytes_of(const Array& array) {
       std::transform(values.begin(), values.end(), bytes.begin(), [](bool value) { return std::byte{value}; });
       return bytes;
     }
+    case DType::uint8: return bytes_as<std::uint8_t>(array);
+    case DType::float16: return bytes_as<float16>(array);
+    case DType::bfloat16: return bytes_as<bfloat16>(array);
     case DType::int32: return bytes_as<std::int32_t>(array);
     case DType::int64: return bytes_as<std::int64_t>(array);
     case DType::float32: return bytes_as<float>(array);

@@ -10,14 +10,19 @@ namespace refrain::kernels {
 inline constexpr int max_ndim = 8;
 
 /// Mirrors refrain::DType (checked where both are visible).
-enum class Type : unsigned char { bool_, int32, int64, float32, float64 };
+enum class Type : unsigned char { bool_, uint8, int32, int64, float16, bfloat16, float32, float64 };
 
-/// Ops of the table, then what the table cannot say: `copy` moves and converts (input and output types may differ).
+inline constexpr int type_count = 8;
+
+/// Ops of the table, then what the table cannot say: `copy` moves and converts (input and output types may differ),
+/// `where` takes from its second input where the first, of bool, is true, and else from the third.
 enum class ElementwiseOp : unsigned char {
-#define REFRAIN_BINARY(name, expression) name,
-#define REFRAIN_UNARY(name, expression) name,
+#define REFRAIN_UNARY(name, domain, result, expression) name,
+#define REFRAIN_BINARY(name, domain, result, expression) name,
+#define REFRAIN_TERNARY(name, domain, result, expression) name,
 #include "kernels/elementwise_table.hpp"
-  copy
+  copy,
+  where
 };
 
 /// A scalar kernel parameter, read as the member of its type.
@@ -26,26 +31,29 @@ union Value {
   double f;
 };
 
+inline constexpr int max_inputs = 3;
+
 /// One input: an array (`data` set, strides in elements, 0 where broadcast) or a scalar (`data` null).
 struct ElementwiseInput {
-  const void* data;
+  const void* data;       ///< of the first element; strides may be negative
   Value scalar;           ///< i for bool and integers, f for floats; already converted to the input type
   i64 strides[max_ndim];  ///< meaningful unless `contiguous`
 };
 
-/// out[i] = op(inputs[0][i], inputs[1][i]) over `size` elements. Reads size x sizeof(input) per array input, writes
-/// size x sizeof(output) bytes. Deterministic. `data` pointers are aligned to their element.
+/// out[i] = op(inputs[0][i], inputs[1][i], ...) over `size` elements. Reads size x sizeof(input) per array input,
+/// writes size x sizeof(output) bytes. Deterministic. `data` pointers are aligned to their element.
 struct ElementwiseArgs {
   ElementwiseOp op;
-  Type in_type;     ///< of all inputs
-  Type out_type;    ///< equals in_type unless op is copy
-  bool contiguous;  ///< every array input is laid out as the (dense) output is
-  int input_count;  ///< 1 or 2
+  Type in_type;  ///< of all inputs but the first of `where`
+  Type out_type;
+  bool contiguous;  ///< the output is dense and row-major, and every array input is laid out as it is
+  int input_count;  ///< 1 to max_inputs
   int ndim;         ///< after merging axes; strides and extents run from the outermost axis
   i64 size;         ///< > 0
+  void* out;        ///< the first element; no two lie at one address
+  ElementwiseInput inputs[max_inputs];
   i64 extents[max_ndim];
-  void* out;  ///< dense, row-major
-  ElementwiseInput inputs[2];
+  i64 out_strides[max_ndim];  ///< meaningful unless `contiguous`
 };
 
 enum class Distribution : unsigned char {

@@ -12,6 +12,8 @@ namespace refrain::kernels {
 
 using i32 = int;
 using i64 = long long;
+using u8 = unsigned char;
+using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 

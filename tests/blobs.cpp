@@ -131,21 +131,54 @@ BOOST_AUTO_TEST_CASE(row_major_strides_are_accepted) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(other_strides_are_refused) {
+BOOST_AUTO_TEST_CASE(other_strides_name_the_elements_that_they_say) {
   const Memory memory(24);
-  using Strides = std::vector<std::int64_t>;
-  const std::pair<Shape, Strides> forms[] = {
-      {{12}, {2}},      {{12}, {0}},         {{12}, {-1}},
-      {{3, 4}, {1, 3}}, {{3, 4}, {8, 1}},    {{3, 4}, {0, 1}},
-      {{3, 4}, {4}},    {{3, 4}, {4, 1, 1}}, {{3, 1, 4}, {4, 1, 2}},
-      {{2, 2}, {2, 2}}, {{12, 1}, {2, 1}},   {{2, 3, 2}, {6, 1, 2}},
+  Array all = from_blob(memory.at(), {24});
+  for (std::int64_t i = 0; i < 24; ++i) all.select(i).assign(static_cast<float>(i));
+  struct Form {
+    Shape shape;
+    std::vector<std::int64_t> strides;
+    std::int64_t first;
   };
-  for (const auto& [shape, strides] : forms) {
+  const Form forms[] = {
+      {{12}, {2}, 0},
+      {{12}, {0}, 3},
+      {{12}, {-1}, 11},
+      {{3, 4}, {1, 3}, 0},
+      {{3, 4}, {8, 1}, 1},
+      {{3, 4}, {0, 1}, 0},
+      {{2, 2}, {2, 2}, 0},
+      {{3, 1, 4}, {4, 1, -2}, 9},
+      {{2, 3, 2}, {6, 1, 3}, 2},
+  };
+  for (const auto& [shape, strides, first] : forms) {
     BOOST_TEST_CONTEXT(shape.str()) {
-      require_error(Errc::invalid_value,
-                    [&, &shape = shape, &strides = strides] { from_blob(memory.at(), shape, {.strides = strides}); },
-                    {"strides {" + std::to_string(strides[0]), shape.str(), "blobs.cpp:"});
+      const Array x = from_blob(memory.at() + first, shape, {.strides = strides});
+      std::vector<float> expected;
+      for (std::int64_t i = 0; i < shape.size(); ++i) {
+        std::int64_t rest = i;
+        std::int64_t at = first;
+        for (int axis = shape.ndim() - 1; axis >= 0; --axis) {
+          at += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
+          rest /= shape[axis];
+        }
+        expected.push_back(static_cast<float>(at));
+      }
+      BOOST_TEST(x.to_vector<float>() == expected, boost::test_tools::per_element());
+      BOOST_TEST((x + 0).to_vector<float>() == expected, boost::test_tools::per_element());
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(strides_that_are_not_one_an_axis_or_reach_too_far_are_refused) {
+  const Memory memory(24);
+  const std::vector<std::int64_t> all[] = {{4}, {4, 1, 1}, {std::int64_t{1} << 60, 1}, {-(std::int64_t{1} << 60), 1}};
+  for (const auto& strides : all) {
+    require_error(Errc::invalid_value,
+                  [&] {
+                    from_blob(memory.at(), {3, 4}, {.strides = strides});
+                  },
+                  {"strides {" + std::to_string(strides[0]), "[3, 4]", "blobs.cpp:"});
   }
 }
 

@@ -55,6 +55,11 @@ BOOST_AUTO_TEST_CASE(a_slice_is_bound) {
   check_error_text([&] { sum.exec.bind(sum.x.slice(1, 3), filled(1, 2)); });
 }
 
+BOOST_AUTO_TEST_CASE(a_view_in_another_order_is_bound) {
+  const Sum sum;
+  check_error_text([&] { sum.exec.bind(sum.x, filled(1, sum.x.size()).flip(0)); });
+}
+
 BOOST_AUTO_TEST_CASE(an_array_of_another_shape_is_bound) {
   const Sum sum;
   check_error_text([&] { sum.exec.bind(sum.x, zeros({2, 2}, {.dtype = DType::int64})); });

@@ -92,9 +92,14 @@ BOOST_AUTO_TEST_CASE(a_capture_of_host_streams_waits_for_a_native_event) {
 
 // Memory
 
-BOOST_AUTO_TEST_CASE(memory_with_strides_that_are_not_row_major) {
+BOOST_AUTO_TEST_CASE(memory_with_strides_of_other_axes) {
   const Memory memory(6);
-  check_error_text([&] { from_blob(memory.at(), {2, 3}, {.strides = {1, 2}}); });
+  check_error_text([&] { from_blob(memory.at(), {2, 3}, {.strides = {3}}); });
+}
+
+BOOST_AUTO_TEST_CASE(memory_with_strides_that_reach_too_far) {
+  const Memory memory(6);
+  check_error_text([&] { from_blob(memory.at(), {2, 3}, {.strides = {std::int64_t{1} << 60, 1}}); });
 }
 
 BOOST_AUTO_TEST_CASE(memory_at_a_null_pointer) {

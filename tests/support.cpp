@@ -147,6 +147,9 @@ bool all_equal(const Array& array, double value) {
 bool holds(const Array& array, double value) {
   switch (array.dtype()) {
     case DType::bool_: return all_equal<bool>(array, value);
+    case DType::uint8: return all_equal<std::uint8_t>(array, value);
+    case DType::float16: return all_equal<float16>(array, value);
+    case DType::bfloat16: return all_equal<bfloat16>(array, value);
     case DType::int32: return all_equal<std::int32_t>(array, value);
     case DType::int64: return all_equal<std::int64_t>(array, value);
     case DType::float32: return all_equal<float>(array, value);

@@ -14,6 +14,9 @@ template <class Fn>
 auto with_type(DType dtype, Fn&& fn) {
   switch (dtype) {
     case DType::bool_: return fn(bool{});
+    case DType::uint8: return fn(std::uint8_t{});
+    case DType::float16: return fn(float16{});
+    case DType::bfloat16: return fn(bfloat16{});
     case DType::int32: return fn(std::int32_t{});
     case DType::int64: return fn(std::int64_t{});
     case DType::float32: return fn(float{});
@@ -28,6 +31,8 @@ bool same_bits(T a, T b) {
     return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
   } else if constexpr (std::is_same_v<T, double>) {
     return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+    return a.bits == b.bits || (std::isnan(static_cast<float>(a)) && std::isnan(static_cast<float>(b)));
   } else {
     return a == b;
   }

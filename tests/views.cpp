@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(an_empty_slice_is_an_array_without_elements) {
 
 BOOST_AUTO_TEST_CASE(rows_outside_of_the_axis_are_refused) {
   const Array x = counted({4, 2});
-  require_error(Errc::invalid_value, [&] { x.slice(0, 5); }, {"[0, 5)", "[4, 2]", "views.cpp:"});
-  require_error(Errc::invalid_value, [&] { x.slice(-5, 2); }, {"[-5, 2)"});
-  require_error(Errc::invalid_value, [&] { x.slice(3, 2); }, {"[3, 2)"});
+  require_error(Errc::invalid_value, [&] { x.slice(0, 5); }, {"0:5", "[4, 2]", "views.cpp:"});
+  require_error(Errc::invalid_value, [&] { x.slice(-5, 2); }, {"-5:2"});
+  require_error(Errc::invalid_value, [&] { x.slice(3, 2); }, {"3:2"});
   require_error(Errc::invalid_value, [&] { zeros({}).slice(0, 0); }, {"no axis"});
   require_error(Errc::invalid_value, [&] { Array().slice(0, 0); });
 }

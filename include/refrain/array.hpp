@@ -57,10 +57,18 @@ struct Scalar {
 
 class Operand;
 
-/// A dense n-dimensional array on one device, or rows of one. A handle: copies name the same elements, so an in-place
-/// op is seen through all of them; `a = b` only rebinds the name. Ops are issued on the current stream of the array's
-/// device, return before they have run, and are recorded while a capture is open. Arrays made while recording have no
-/// values before the first replay.
+/// Positions of an axis, as in Python: from `begin` on, without `end`, every `step`-th; negative positions count from
+/// the end, and an unset one is where the axis begins or ends in the direction of `step`.
+struct Slice {
+  std::optional<std::int64_t> begin = std::nullopt;
+  std::optional<std::int64_t> end = std::nullopt;
+  std::int64_t step = 1;
+};
+
+/// An n-dimensional array on one device, or a view of one: some of its elements in another shape or order. A handle:
+/// copies name the same elements, so an in-place op is seen through all of them and through views; `a = b` only rebinds
+/// the name. Ops are issued on the current stream of the array's device, return before they have run, and are recorded
+/// while a capture is open. Arrays made while recording have no values before the first replay.
 class Array {
  public:
   /// No array; any use but assignment and destruction throws Errc::invalid_value.
@@ -79,11 +87,42 @@ class Array {
   std::int64_t size_bytes(SourceLocation where = SourceLocation::current()) const;
   DType dtype(SourceLocation where = SourceLocation::current()) const;
   Device device(SourceLocation where = SourceLocation::current()) const;
+  /// Elements from one position of an axis to the next, an entry an axis.
+  std::span<const std::int64_t> strides(SourceLocation where = SourceLocation::current()) const;
+  /// Whether the elements lie side by side in row-major order.
+  bool is_contiguous(SourceLocation where = SourceLocation::current()) const;
 
-  /// Rows [begin, end) of the first axis, as a view: it shares the elements, so that in-place ops on either are seen
-  /// through both. Negative positions count from the end, as in Python; positions outside the axis are refused.
-  /// @throws Error(Errc::invalid_value) on an array without axes, or when begin > end or outside [0, extent]
+  // Views share the elements. An axis is counted from the last one when it is negative. All throw
+  // Error(Errc::invalid_value), naming what does not fit.
+
+  /// Rows [begin, end) of the first axis. Negative positions count from the end, as in Python; positions outside the
+  /// axis are refused, and begin > end.
   Array slice(std::int64_t begin, std::int64_t end, SourceLocation where = SourceLocation::current()) const;
+  /// Positions of one axis. Refuses positions outside it and those that `step` leads away from.
+  Array slice(Slice positions, int axis = 0, SourceLocation where = SourceLocation::current()) const;
+  /// One position of an axis, without the axis.
+  Array select(std::int64_t position, int axis = 0, SourceLocation where = SourceLocation::current()) const;
+  /// Axis i of the view is this array's axis axes[i].
+  Array permute(std::initializer_list<int> axes, SourceLocation where = SourceLocation::current()) const;
+  /// Two axes in each other's place.
+  Array transpose(int axis, int other, SourceLocation where = SourceLocation::current()) const;
+  /// The elements in row-major order in another shape; one extent may be -1 and is worked out. A view where strides can
+  /// say it, else a copy.
+  Array reshape(std::initializer_list<std::int64_t> extents, SourceLocation where = SourceLocation::current()) const;
+  Array reshape(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
+  /// Axes first to last as one.
+  Array flatten(int first = 0, int last = -1, SourceLocation where = SourceLocation::current()) const;
+  /// Axes of extent 1, and new ones in front, repeated to this shape without copies. Such a view may not be written.
+  Array expand(const Shape& shape, SourceLocation where = SourceLocation::current()) const;
+  /// Without the axes of extent 1; without one of them.
+  Array squeeze(SourceLocation where = SourceLocation::current()) const;
+  Array squeeze(int axis, SourceLocation where = SourceLocation::current()) const;
+  /// With a new axis of extent 1 at this place.
+  Array unsqueeze(int axis, SourceLocation where = SourceLocation::current()) const;
+  /// The axis backwards.
+  Array flip(int axis, SourceLocation where = SourceLocation::current()) const;
+  /// The array itself if its elements lie side by side in row-major order, else a copy of which that is true.
+  Array contiguous(SourceLocation where = SourceLocation::current()) const;
 
   /// The elements in row-major order. Waits for the last writer on whatever stream; where other code has the current
   /// stream's native handle, for what it put there too.
@@ -97,8 +136,11 @@ class Array {
   template <class T>
   T item(SourceLocation where = SourceLocation::current()) const;
 
+  // In-place ops. What overlaps the target is read before it is written, as if it were a copy.
+
   /// Overwrites the elements, broadcasting the source; the dtype stays this array's.
-  /// @throws Error(Errc::invalid_value) when the shapes do not fit or the dtype would be narrowed
+  /// @throws Error(Errc::invalid_value) when the shapes do not fit, the dtype would be narrowed, or the array has the
+  ///         same element twice; as the ops below
   void assign(const Operand& source);
 
   Array& operator+=(const Operand& right);
@@ -106,12 +148,33 @@ class Array {
   Array& operator*=(const Operand& right);
   Array& operator/=(const Operand& right);
 
+  Array& operator%=(const Operand& right);
+  Array& operator&=(const Operand& right);
+  Array& operator|=(const Operand& right);
+  Array& operator^=(const Operand& right);
+
   friend Array operator+(const Operand& left, const Operand& right);
   friend Array operator-(const Operand& left, const Operand& right);
   friend Array operator*(const Operand& left, const Operand& right);
   /// True division: integers give float32.
   friend Array operator/(const Operand& left, const Operand& right);
+  /// As `remainder`.
+  friend Array operator%(const Operand& left, const Operand& right);
   friend Array operator-(const Operand& operand);
+
+  // Comparisons element by element, in the promoted dtype: bool. NaN is unequal to everything.
+  friend Array operator==(const Operand& left, const Operand& right);
+  friend Array operator!=(const Operand& left, const Operand& right);
+  friend Array operator<(const Operand& left, const Operand& right);
+  friend Array operator<=(const Operand& left, const Operand& right);
+  friend Array operator>(const Operand& left, const Operand& right);
+  friend Array operator>=(const Operand& left, const Operand& right);
+
+  // Bits of integers, and bools.
+  friend Array operator&(const Operand& left, const Operand& right);
+  friend Array operator|(const Operand& left, const Operand& right);
+  friend Array operator^(const Operand& left, const Operand& right);
+  friend Array operator~(const Operand& operand);
 
   /// The elements with another dtype: floats to integers truncate and saturate, NaN gives 0, integers to narrower ones
   /// wrap around, anything but zero is true. An array that has the dtype already is returned as it is, not copied.
@@ -124,10 +187,17 @@ class Array {
 
   void read_bytes(void* target, DType as, SourceLocation where) const;
 
+  /// Which elements of the buffer, in which order.
+  struct View {
+    std::int64_t offset = 0;  ///< bytes from the buffer's begin to the first element
+    Shape shape;
+    Strides strides{};
+    DType dtype = DType::float32;
+    bool is_contiguous = true;
+  };
+
   runtime::Buffer* buffer_ = nullptr;
-  std::int64_t offset_ = 0;  ///< bytes from the buffer's begin
-  Shape shape_;
-  DType dtype_ = DType::float32;
+  View view_;
 };
 
 /// An operand of an op: an array or a scalar, and the place in the program that names it. Made implicitly.
@@ -188,7 +258,7 @@ Array empty(Shape shape, ArrayOptions options = {}, SourceLocation where = Sourc
 /// How memory that other code made is seen as an array.
 struct BlobOptions {
   std::optional<Device> device = std::nullopt;  ///< unset: the current device
-  std::vector<std::int64_t> strides = {};       ///< in elements; empty: row-major. Others than row-major are refused
+  std::vector<std::int64_t> strides = {};       ///< in elements, one an axis; empty: row-major
   /// Called once with the address when neither array nor graph names the memory and the work on it is done.
   std::function<void(void*)> deleter = nullptr;
   std::optional<Stream> stream = std::nullopt;  ///< the stream that other code has put its work on the memory on
@@ -197,8 +267,9 @@ struct BlobOptions {
 /// An array of memory that other code made and keeps, or gives up with `deleter`. It takes part in the order of
 /// Refrain's work: bytes that two arrays name are the same bytes. What other code does to it is ordered by streams:
 /// the first use waits for what was put on `options.stream`.
+/// `address` is that of the first element; with negative strides others lie before it.
 /// @throws Error(Errc::invalid_value) when the address is null, misaligned or not the device's memory, or strides are
-///         not row-major
+///         not one an axis
 Array from_blob(void* address, Shape shape, DType dtype, BlobOptions options = {},
                 SourceLocation where = SourceLocation::current());
 template <class T>

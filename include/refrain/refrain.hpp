@@ -16,6 +16,7 @@
 #include <refrain/graph.hpp>
 #include <refrain/launch.hpp>
 #include <refrain/memory.hpp>
+#include <refrain/ops.hpp>
 #include <refrain/param.hpp>
 #include <refrain/random.hpp>
 #include <refrain/shape.hpp>

@@ -45,4 +45,8 @@ class Shape {
 
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
+/// Elements from one position of each axis to the next: 0 where one element stands for all, negative where the axis
+/// runs backwards.
+using Strides = std::array<std::int64_t, Shape::max_ndim>;
+
 }  // namespace refrain

@@ -19,9 +19,15 @@ std::string name_of(int position) { return "argument " + std::to_string(position
 void require_array(const MemoryAccess& access, Device device, int position, const Label& label) {
   const Array& array = *access.array;
   require_usable(array, label.text, label.where);
-  if (array.device() == device) return;
-  throw Error(Errc::wrong_device, label.text, name_of(position) + ", an array on " + array.device().str(),
-              "cannot be reached by work on " + device.str() + "; move it with to_device first", label.where);
+  if (array.device() != device) {
+    throw Error(Errc::wrong_device, label.text, name_of(position) + ", an array on " + array.device().str(),
+                "cannot be reached by work on " + device.str() + "; move it with to_device first", label.where);
+  }
+  if (array.is_contiguous()) return;
+  throw Error(Errc::invalid_value, label.text, name_of(position) + ", a view of shape " + array.shape().str(),
+              "does not lie in row-major order, which is what code that gets an address takes it for; give "
+              "x.contiguous(), and write what that changes back with assign",
+              label.where);
 }
 
 void require_bytes(const MemoryAccess& access, int position, const Label& label) {

@@ -1,6 +1,9 @@
 #include <refrain/array.hpp>
 
+#include "array/elementwise.hpp"
+#include "array/layout.hpp"
 #include "array/make.hpp"
+#include "kernels/host.hpp"
 #include "runtime/array_access.hpp"
 #include "runtime/foreign_call.hpp"
 #include "runtime/host_function.hpp"
@@ -19,16 +22,11 @@ using runtime::Buffer;
 using runtime::order_mutex;
 using runtime::OrderLock;
 
-Array::Array(const Array& other) noexcept
-    : buffer_(other.buffer_), offset_(other.offset_), shape_(other.shape_), dtype_(other.dtype_) {
+Array::Array(const Array& other) noexcept : buffer_(other.buffer_), view_(other.view_) {
   if (buffer_ != nullptr) buffer_->retain_handle();
 }
 
-Array::Array(Array&& other) noexcept
-    : buffer_(std::exchange(other.buffer_, nullptr)),
-      offset_(other.offset_),
-      shape_(other.shape_),
-      dtype_(other.dtype_) {}
+Array::Array(Array&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)), view_(other.view_) {}
 
 Array& Array::operator=(const Array& other) noexcept { return *this = Array(other); }
 
@@ -36,9 +34,7 @@ Array& Array::operator=(Array&& other) noexcept {
   if (this == &other) return *this;
   Buffer* const mine = buffer_;
   buffer_ = std::exchange(other.buffer_, nullptr);
-  offset_ = other.offset_;
-  shape_ = other.shape_;
-  dtype_ = other.dtype_;
+  view_ = other.view_;
   if (mine != nullptr) mine->release_handle();
   return *this;
 }
@@ -49,14 +45,14 @@ Array::~Array() {
 
 const Shape& Array::shape(SourceLocation where) const {
   require_defined(*this, "shape", where);
-  return shape_;
+  return view_.shape;
 }
 
-std::int64_t Array::size_bytes(SourceLocation where) const { return size(where) * size_of(dtype_); }
+std::int64_t Array::size_bytes(SourceLocation where) const { return size(where) * size_of(view_.dtype); }
 
 DType Array::dtype(SourceLocation where) const {
   require_defined(*this, "dtype", where);
-  return dtype_;
+  return view_.dtype;
 }
 
 Device Array::device(SourceLocation where) const {
@@ -64,29 +60,14 @@ Device Array::device(SourceLocation where) const {
   return buffer_->device();
 }
 
-Array Array::slice(std::int64_t begin, std::int64_t end, SourceLocation where) const {
-  require_defined(*this, "slice", where);
-  const std::string range = "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
-  if (shape_.ndim() == 0) {
-    throw Error(Errc::invalid_value, "slice", "an array of shape " + shape_.str(), "has no axis to slice; use it whole",
-                where);
-  }
-  const std::int64_t extent = shape_[0];
-  const std::int64_t first = begin < 0 ? begin + extent : begin;
-  const std::int64_t last = end < 0 ? end + extent : end;
-  if (first < 0 || last > extent || first > last) {
-    throw Error(Errc::invalid_value, "slice", "rows " + range + " of shape " + shape_.str(),
-                "are not within the " + std::to_string(extent) +
-                    " of the first axis; give 0 <= begin <= end <= " + std::to_string(extent),
-                where);
-  }
-  std::array<std::int64_t, Shape::max_ndim> extents{};
-  std::copy(shape_.begin(), shape_.end(), extents.begin());
-  extents[0] = last - first;
-  Array view = *this;
-  view.shape_ = Shape(std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(shape_.ndim())));
-  if (extent > 0) view.offset_ += first * (shape_.size() / extent) * size_of(dtype_);
-  return view;
+std::span<const std::int64_t> Array::strides(SourceLocation where) const {
+  require_defined(*this, "strides", where);
+  return {view_.strides.data(), static_cast<std::size_t>(view_.shape.ndim())};
+}
+
+bool Array::is_contiguous(SourceLocation where) const {
+  require_defined(*this, "is_contiguous", where);
+  return view_.is_contiguous;
 }
 
 namespace {
@@ -147,38 +128,24 @@ void finish_copy(runtime::StreamCore& stream, std::uint64_t position) {
   }
 }
 
-/// Copies elements [first, first + count) to host memory, after the last writer of any stream.
-void download(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
-              SourceLocation where) {
+/// Copies the array to host memory, after the last writer of any stream.
+void download(const Array& array, void* target, const char* call, SourceLocation where) {
   runtime::refuse_in_callback(call, where);
   require_values(array, call, where);
-  copy_out(array, target, first, count, call, where);
+  copy_out(array, target, call, where);
 }
 
-template <class T>
-void append(const Array& array, std::int64_t first, std::int64_t count, const char* call, SourceLocation where,
-            std::vector<Scalar>& scalars) {
-  const auto values = std::make_unique<T[]>(static_cast<std::size_t>(count));
-  download(array, values.get(), first, count, call, where);
-  scalars.assign(values.get(), values.get() + count);
-}
-
-}  // namespace
-
-void copy_out(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
-              SourceLocation where) {
-  const std::int64_t item = size_of(array.dtype());
-  if (count == 0) return;
-  Buffer& buffer = *array.buffer();
-  const Landing landing(runtime::service_stream(buffer.device()), target, count * item);
-  const std::int64_t begin = ArrayAccess::offset(array) + first * item;
-  const runtime::Access read{&buffer, begin, begin + count * item, runtime::AccessMode::read};
+/// Copies bytes that the access names.
+void copy_bytes(const runtime::Access& read, void* target, const char* call, SourceLocation where) {
+  Buffer& buffer = *read.buffer;
+  const Landing landing(runtime::service_stream(buffer.device()), target, read.end - read.begin);
   runtime::StreamCore& current = runtime::thread_stream(buffer.device());
   OrderLock lock(order_mutex());
   runtime::settle(lock, runtime::service_stream(buffer.device()), {&read, 1});
   const std::shared_ptr<runtime::StreamCore> stream = reading_stream(buffer, current).shared_from_this();
   runtime::order_before(*stream, {&read, 1}, call, where, false);
-  stream->backend().download(*stream, landing.address(), read.address(buffer.address()), count * item);
+  stream->backend().download(*stream, landing.address(), static_cast<std::byte*>(buffer.address()) + read.begin,
+                             read.end - read.begin);
   runtime::note_after(*stream, {&read, 1}, call, where);
   const runtime::StreamPoint done{stream->slot, stream->position};
   const runtime::Clock before = stream->clock;
@@ -192,26 +159,83 @@ void copy_out(const Array& array, void* target, std::int64_t first, std::int64_t
   runtime::throw_host_failure(buffer.device());
 }
 
-void Array::read_bytes(void* target, DType as, SourceLocation where) const {
-  require_defined(*this, "to_vector", where);
-  if (as != dtype_) {
-    throw Error(Errc::invalid_value, "to_vector", "an array of " + std::string(to_string(dtype_)),
-                "cannot be read as " + std::string(to_string(as)) + "; ask for its own type, or cast it first", where);
-  }
-  download(*this, target, 0, shape_.size(), "to_vector", where);
+/// The array's elements in row-major order, from where the first one is in host memory.
+void gather(const Array& array, const void* first, void* target) {
+  const Shape& shape = ArrayAccess::shape(array);
+  runtime::ElementwiseCommand copy{};
+  copy.in_access[0] = 0;
+  kernels::ElementwiseArgs& args = copy.args;
+  args.op = kernels::ElementwiseOp::copy;
+  args.in_type = args.out_type = static_cast<kernels::Type>(ArrayAccess::dtype(array));
+  args.input_count = 1;
+  args.ndim = shape.ndim();
+  args.size = shape.size();
+  args.inputs[0].data = first;
+  args.out = target;
+  std::copy(shape.begin(), shape.end(), args.extents);
+  broadcast_strides(shape, row_major(shape), shape, args.out_strides);
+  broadcast_strides(shape, ArrayAccess::strides(array), shape, args.inputs[0].strides);
+  simplify(copy);
+  kernels::elementwise_host(args);
 }
 
-std::vector<Scalar> read_scalars(const Array& array, std::int64_t first, std::int64_t count, const char* call,
-                                 SourceLocation where) {
-  std::vector<Scalar> scalars;
-  switch (array.dtype(where)) {
-    case DType::bool_: append<bool>(array, first, count, call, where, scalars); break;
-    case DType::int32: append<std::int32_t>(array, first, count, call, where, scalars); break;
-    case DType::int64: append<std::int64_t>(array, first, count, call, where, scalars); break;
-    case DType::float32: append<float>(array, first, count, call, where, scalars); break;
-    case DType::float64: append<double>(array, first, count, call, where, scalars); break;
+}  // namespace
+
+void copy_out(const Array& array, void* target, const char* call, SourceLocation where) {
+  if (array.size() == 0) return;
+  const runtime::Access read = whole(array, runtime::AccessMode::read);
+  if (ArrayAccess::is_contiguous(array)) {
+    copy_bytes(read, target, call, where);
+  } else if (array.device().kind == DeviceKind::host) {
+    const auto span = std::make_unique<std::byte[]>(static_cast<std::size_t>(read.end - read.begin));
+    copy_bytes(read, span.get(), call, where);
+    gather(array, span.get() + read.first, target);
+  } else {
+    copy_out(contiguous_copy(array, call, where), target, call, where);
   }
+}
+
+void Array::read_bytes(void* target, DType as, SourceLocation where) const {
+  require_defined(*this, "to_vector", where);
+  if (as != view_.dtype) {
+    throw Error(Errc::invalid_value, "to_vector", "an array of " + std::string(to_string(view_.dtype)),
+                "cannot be read as " + std::string(to_string(as)) + "; ask for its own type, or cast it first", where);
+  }
+  download(*this, target, "to_vector", where);
+}
+
+namespace {
+
+/// The elements as numbers that scalars are made from.
+template <class T, class Number = T>
+std::vector<Scalar> read_as(const Array& array, const char* call, SourceLocation where) {
+  const auto count = static_cast<std::size_t>(array.size());
+  const auto values = std::make_unique<T[]>(count);
+  download(array, values.get(), call, where);
+  std::vector<Scalar> scalars;
+  scalars.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) scalars.emplace_back(static_cast<Number>(values[i]));
   return scalars;
+}
+
+}  // namespace
+
+std::vector<Scalar> read_scalars(const Array& array, const char* call, SourceLocation where) {
+  switch (array.dtype(where)) {
+    case DType::bool_: {
+      std::vector<Scalar> bytes = read_as<std::uint8_t>(array, call, where);
+      for (Scalar& byte : bytes) byte = Scalar(byte.i != 0);
+      return bytes;
+    }
+    case DType::uint8: return read_as<std::uint8_t>(array, call, where);
+    case DType::int32: return read_as<std::int32_t>(array, call, where);
+    case DType::int64: return read_as<std::int64_t>(array, call, where);
+    case DType::float16: return read_as<float16, float>(array, call, where);
+    case DType::bfloat16: return read_as<bfloat16, float>(array, call, where);
+    case DType::float32: return read_as<float>(array, call, where);
+    case DType::float64: break;
+  }
+  return read_as<double>(array, call, where);
 }
 
 Scalar item_scalar(const Array& array, SourceLocation where) {
@@ -220,7 +244,7 @@ Scalar item_scalar(const Array& array, SourceLocation where) {
     throw Error(Errc::invalid_value, "item", "an array of shape " + array.shape().str(),
                 "has " + std::to_string(array.size()) + " elements, not one; use to_vector", where);
   }
-  return read_scalars(array, 0, 1, "item", where).front();
+  return read_scalars(array, "item", where).front();
 }
 
 void require_defined(const Array& array, const char* call, SourceLocation where) {

@@ -7,6 +7,9 @@
 
 #include <refrain/array.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -22,20 +25,26 @@ std::string str(const std::vector<std::int64_t>& strides) {
   return text + "}";
 }
 
-void require_row_major(const Shape& shape, const std::vector<std::int64_t>& strides, SourceLocation where) {
-  if (strides.empty()) return;
-  std::int64_t wanted = 1;
-  bool is_row_major = strides.size() == static_cast<std::size_t>(shape.ndim());
-  for (int axis = shape.ndim() - 1; axis >= 0 && is_row_major; --axis) {
-    is_row_major = shape[axis] == 1 || strides[static_cast<std::size_t>(axis)] == wanted;
-    wanted *= shape[axis];
+/// As the array has them.
+Strides strides_of(const Shape& shape, const std::vector<std::int64_t>& given, SourceLocation where) {
+  if (given.empty()) return row_major(shape);
+  if (std::ssize(given) != shape.ndim()) {
+    throw Error(Errc::invalid_value, "from_blob", "strides " + str(given),
+                "are " + std::to_string(given.size()) + " and shape " + shape.str() + " has " +
+                    std::to_string(shape.ndim()) + " axes; give one an axis, in elements, or none for row-major ones",
+                where);
   }
-  if (is_row_major || shape.size() == 0) return;
-  throw Error(Errc::invalid_value, "from_blob", "strides " + str(strides),
-              "are not row-major ones of shape " + shape.str() +
-                  ", and arrays have no others; give the memory as it "
-                  "lies and copy it into the wanted form",
-              where);
+  Strides strides{};
+  std::copy(given.begin(), given.end(), strides.begin());
+  double reach = 0;
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    reach += static_cast<double>(shape[axis]) * std::abs(static_cast<double>(given[static_cast<std::size_t>(axis)]));
+  }
+  if (shape.size() > 0 && reach > 0x1p48) {  // addresses are 48 bits wide
+    throw Error(Errc::invalid_value, "from_blob", "strides " + str(given),
+                "reach beyond any memory with shape " + shape.str() + "; give them in elements", where);
+  }
+  return strides;
 }
 
 void require_memory(const void* address, const Shape& shape, DType dtype, Device device, SourceLocation where) {
@@ -82,18 +91,24 @@ Array from_blob(void* address, Shape shape, DType dtype, BlobOptions options, So
   runtime::refuse_in_callback("from_blob", where);
   const Device device = options.device.value_or(options.stream ? options.stream->device(where) : current_device());
   runtime::require_device(device, "from_blob", where);
-  require_row_major(shape, options.strides, where);
+  const Strides strides = strides_of(shape, options.strides, where);
   require_memory(address, shape, dtype, device, where);
   if (options.stream && options.stream->device(where).kind != device.kind) {
     throw Error(Errc::wrong_device, "from_blob", "memory of " + device.str(),
                 "cannot be ordered after work on " + options.stream->device().str() + "; synchronize with that first",
                 where);
   }
-  Buffer* const buffer = Buffer::foreign(device, address, shape.size() * size_of(dtype), where);
-  buffer->shape = shape;
+  const Extent extent = extent_of(shape, strides);
+  void* const lowest = static_cast<std::byte*>(address) - extent.before * size_of(dtype);
+  const std::int64_t elements = extent.before + extent.behind;
+  Buffer* const buffer = Buffer::foreign(device, lowest, elements * size_of(dtype), where);
+  buffer->shape = is_row_major(shape, strides) ? shape : Shape{elements};
   buffer->dtype = dtype;
-  Array array = ArrayAccess::make(buffer, shape, dtype);
-  if (options.deleter) buffer->set_deleter(std::move(options.deleter));
+  const Array all = ArrayAccess::make(buffer, buffer->shape, dtype);
+  Array array = ArrayAccess::view(all, shape, strides, extent.before);
+  if (options.deleter) {
+    buffer->set_deleter([deleter = std::move(options.deleter), address](void*) { deleter(address); });
+  }
   if (options.stream && buffer->size_bytes() > 0) come_after_stream(*buffer, options.stream->core(where), where);
   return array;
 }

@@ -65,8 +65,9 @@ Array to_host(const Array& array, Device device, SourceLocation where) {
   require_usable(array, "to_device", where);
   StreamCore& stream = runtime::thread_stream(array.device());
   runtime::notice_capture(stream, "to_device", where);
-  Array copy = make_landing(stream, array, device, where);
-  submit_copy(stream, "to_device", &copy, &array, {}, where);
+  const Array dense = array.contiguous(where);
+  Array copy = make_landing(stream, dense, device, where);
+  submit_copy(stream, "to_device", &copy, &dense, {}, where);
   return copy;
 }
 
@@ -88,18 +89,19 @@ Array from_other_kind(const Array& array, Device device, SourceLocation where) {
   }
   const auto size = static_cast<std::size_t>(array.size_bytes());
   const auto bytes = std::make_unique<std::byte[]>(size);
-  copy_out(array, bytes.get(), 0, array.size(), "to_device", where);
+  copy_out(array, bytes.get(), "to_device", where);
   return from_host_bytes({bytes.get(), size}, array.shape(), array.dtype(), device, where);
 }
 
 Array between_ordinals(const Array& array, Device device, SourceLocation where) {
   require_usable(array, "to_device", where);
+  const Array dense = array.contiguous(where);
   const Stream source = current_stream(array.device());
   const Stream target = current_stream(device);
   target.wait_stream(source, where);
   StreamCore& stream = target.core();
   Array copy = make_array(stream, array.shape(), array.dtype(), where);
-  submit_copy(stream, "to_device", &copy, &array, {}, where);
+  submit_copy(stream, "to_device", &copy, &dense, {}, where);
   source.wait_stream(target, where);
   return copy;
 }
@@ -145,15 +147,22 @@ void copy_to(const Array& array, Borrowed target, SourceLocation where) {
   StreamCore& stream = runtime::thread_stream(array.device());
   if (waits_in_copy(stream, target.target)) {
     runtime::refuse_in_callback("copy_to", where);
-    copy_out(array, target.target, 0, array.size(), "copy_to", where);
+    copy_out(array, target.target, "copy_to", where);
     return;
   }
-  submit_copy(stream, "copy_to", nullptr, &array, target, where);
+  const Array dense = array.contiguous(where);
+  submit_copy(stream, "copy_to", nullptr, &dense, target, where);
 }
 
 void copy_from(Array& array, Borrowed source, SourceLocation where) {
   require_usable(array, "copy_from", where);
   require_same(array, source, "copy_from", where);
+  if (!array.is_contiguous()) {
+    Array dense = empty(array.shape(), {.dtype = array.dtype(), .device = array.device()}, where);
+    copy_from(dense, source, where);
+    array.assign(Operand(dense, where));
+    return;
+  }
   StreamCore& stream = runtime::thread_stream(array.device());
   if (array.size() > 0 && waits_in_copy(stream, source.source)) {
     upload(array, {static_cast<const std::byte*>(source.source), static_cast<std::size_t>(array.size_bytes())},

@@ -1,16 +1,22 @@
 #include "array/elementwise.hpp"
 
+#include "array/layout.hpp"
 #include "array/make.hpp"
+#include "array/op_info.hpp"
 #include "kernels/elementwise.hpp"
 #include "runtime/array_access.hpp"
 #include "runtime/order.hpp"
 #include "runtime/scalar.hpp"
 #include "runtime/submit.hpp"
 
+#include <refrain/ops.hpp>
+
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace refrain {
 
@@ -52,46 +58,17 @@ Shape broadcast(const Shape& a, const Shape& b, const char* label, SourceLocatio
   return Shape(std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(ndim)), where);
 }
 
-/// Strides, in elements, of a dense array of shape `from` seen as `to`; 0 where it is broadcast.
-void strides_as(const Shape& from, const Shape& to, kernels::i64* strides) {
-  std::int64_t stride = 1;
-  for (int i = 0; i < to.ndim(); ++i) {  // from the last axis
-    const int axis = from.ndim() - 1 - i;
-    const std::int64_t extent = axis >= 0 ? from[axis] : 1;
-    strides[to.ndim() - 1 - i] = extent == 1 ? 0 : stride;
-    stride *= extent;
-  }
-}
+/// Operands of one call.
+using Operands = std::span<const Operand* const>;
 
-/// Drops axes of extent 1 and merges neighbours that every input walks through as one.
-void merge_axes(ElementwiseArgs& args) {
-  int kept = 0;
-  for (int axis = 0; axis < args.ndim; ++axis) {
-    if (args.extents[axis] == 1) continue;
-    bool joins = kept > 0;
-    for (int i = 0; joins && i < args.input_count; ++i) {
-      joins = args.inputs[i].strides[kept - 1] == args.inputs[i].strides[axis] * args.extents[axis];
-    }
-    if (joins) {
-      args.extents[kept - 1] *= args.extents[axis];
-      for (int i = 0; i < args.input_count; ++i) args.inputs[i].strides[kept - 1] = args.inputs[i].strides[axis];
-      continue;
-    }
-    args.extents[kept] = args.extents[axis];
-    for (int i = 0; i < args.input_count; ++i) args.inputs[i].strides[kept] = args.inputs[i].strides[axis];
-    ++kept;
-  }
-  args.ndim = kept;
-}
-
-/// Builds the command of `out = op(operands)` and submits it. Operands have dtype `in` (or are scalars) and shapes that
-/// broadcast to out's.
-void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op, const Array& out,
-               std::initializer_list<const Operand*> operands, DType in, SourceLocation where) {
+/// Builds the command of `out = op(operands)` and submits it. Operands have dtype `in` (or are scalars), the first one
+/// of `where` bool, and shapes that broadcast to out's.
+void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op, const Array& out, Operands operands,
+               DType in, SourceLocation where) {
   const Shape& shape = ArrayAccess::shape(out);
   if (shape.size() == 0) return;
-  std::array<runtime::Access, 3> accesses;
-  std::array<detail::ParameterUse, 2> parameters;
+  std::array<runtime::Access, kernels::max_inputs + 1> accesses;
+  std::array<detail::ParameterUse, kernels::max_inputs> parameters;
   std::size_t parameter_count = 0;
   runtime::Command command{
       stream.device, runtime::Payload(std::in_place_type<runtime::ElementwiseCommand>), {}, label, where};
@@ -102,15 +79,19 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
   args.out_type = kernel_type(ArrayAccess::dtype(out));
   args.input_count = static_cast<int>(operands.size());
   args.size = shape.size();
-  args.contiguous = std::all_of(operands.begin(), operands.end(), [&](const Operand* operand) {
-    return operand->array() == nullptr || ArrayAccess::shape(*operand->array()) == shape;
-  });
+  args.contiguous =
+      ArrayAccess::is_contiguous(out) && std::all_of(operands.begin(), operands.end(), [&](const Operand* operand) {
+        return operand->array() == nullptr ||
+               (ArrayAccess::shape(*operand->array()) == shape && ArrayAccess::is_contiguous(*operand->array()));
+      });
   accesses[0] = whole(out, AccessMode::write);
   std::size_t count = 1;
   std::size_t input = 0;
   for (const Operand* operand : operands) {
     if (const Array* array = operand->array()) {
-      if (!args.contiguous) strides_as(ArrayAccess::shape(*array), shape, args.inputs[input].strides);
+      if (!args.contiguous) {
+        broadcast_strides(ArrayAccess::shape(*array), ArrayAccess::strides(*array), shape, args.inputs[input].strides);
+      }
       elementwise.in_access[input] = static_cast<int>(count);
       accesses[count++] = whole(*array, AccessMode::read);
     } else {
@@ -124,7 +105,8 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
   if (!args.contiguous) {
     args.ndim = shape.ndim();
     std::copy(shape.begin(), shape.end(), args.extents);
-    merge_axes(args);
+    broadcast_strides(shape, ArrayAccess::strides(out), shape, args.out_strides);
+    simplify(elementwise);
   }
   command.accesses = std::span(accesses.data(), count);
   command.parameters = std::span(parameters.data(), parameter_count);
@@ -132,10 +114,10 @@ void submit_op(runtime::StreamCore& stream, const char* label, ElementwiseOp op,
 }
 
 /// Refuses the op for an order that is missing, before anything is made. `target`: what it writes in place.
-void check_order(runtime::StreamCore& stream, const char* label, std::initializer_list<const Operand*> operands,
-                 const Array* target, SourceLocation where) {
+void check_order(runtime::StreamCore& stream, const char* label, Operands operands, const Array* target,
+                 SourceLocation where) {
   if (!runtime::may_refuse_order(stream)) return;
-  std::array<runtime::Access, 3> accesses;
+  std::array<runtime::Access, kernels::max_inputs + 1> accesses;
   std::size_t count = 0;
   if (target != nullptr) accesses[count++] = whole(*target, AccessMode::write);
   for (const Operand* operand : operands) {
@@ -149,14 +131,20 @@ void check(const Operand& operand, const char* label) {
   if (operand.array() != nullptr) require_usable(*operand.array(), label, operand.where());
 }
 
-runtime::StreamCore& stream_for(const Operand& left, const Operand& right, const char* label) {
-  const Array* a = left.array() != nullptr ? left.array() : right.array();
-  const Device device = a->buffer()->device();
-  if (right.array() != nullptr && right.array()->buffer()->device() != device) {
-    throw Error(Errc::wrong_device, label, describe(left) + " on " + device.str(),
-                "and " + describe(right) + " on " + right.array()->device().str() +
+const Array& first_array(Operands operands) {
+  return *(*std::find_if(operands.begin(), operands.end(), [](const Operand* o) {
+            return o->array() != nullptr;
+          }))->array();
+}
+
+runtime::StreamCore& stream_for(Operands operands, const char* label) {
+  const Device device = first_array(operands).buffer()->device();
+  for (const Operand* operand : operands) {
+    if (operand->array() == nullptr || operand->array()->buffer()->device() == device) continue;
+    throw Error(Errc::wrong_device, label, describe(Operand(first_array(operands))) + " on " + device.str(),
+                "and " + describe(*operand) + " on " + operand->array()->device().str() +
                     " are on two devices; move one with to_device first",
-                left.where());
+                operands.front()->where());
   }
   return runtime::thread_stream(device);
 }
@@ -165,10 +153,11 @@ Array cast_to(const Array& array, DType dtype, const char* label, SourceLocation
   const Operand operand(array, where);
   check(operand, label);
   if (array.dtype() == dtype) return array;
+  const std::array<const Operand*, 1> operands{&operand};
   runtime::StreamCore& stream = runtime::thread_stream(array.device());
-  check_order(stream, label, {&operand}, nullptr, where);
+  check_order(stream, label, operands, nullptr, where);
   Array out = make_array(stream, array.shape(), dtype, where);
-  submit_op(stream, label, ElementwiseOp::copy, out, {&operand}, array.dtype(), where);
+  submit_op(stream, label, ElementwiseOp::copy, out, operands, array.dtype(), where);
   return out;
 }
 
@@ -183,46 +172,87 @@ Operand converted(const Operand& operand, DType dtype, const char* label, Array&
   return Operand(keep, operand.where());
 }
 
-DType result_dtype(const Operand& left, const Operand& right, ElementwiseOp op, const char* label) {
-  const DType a = left.array() != nullptr ? ArrayAccess::dtype(*left.array()) : ArrayAccess::dtype(*right.array());
-  DType dtype = a;
-  if (left.array() == nullptr) {
-    dtype = promote(a, left.scalar());
-  } else {
-    dtype =
-        right.array() != nullptr ? refrain::promote(a, ArrayAccess::dtype(*right.array())) : promote(a, right.scalar());
+/// The dtype of all operands together.
+DType promoted(Operands operands) noexcept {
+  std::optional<DType> dtype;
+  for (const Operand* operand : operands) {
+    if (operand->array() == nullptr) continue;
+    const DType own = ArrayAccess::dtype(*operand->array());
+    dtype = dtype ? refrain::promote(*dtype, own) : own;
   }
-  if (op == ElementwiseOp::div && !is_floating(dtype)) return DType::float32;
-  if (dtype == DType::bool_) {
-    throw Error(Errc::invalid_value, label, "two bool operands",
-                "have no arithmetic; cast one to a number first, e.g. x.cast(DType::int64)", left.where());
+  for (const Operand* operand : operands) {
+    if (operand->array() == nullptr) dtype = promote(dtype.value_or(DType::bool_), operand->scalar());
+  }
+  return *dtype;
+}
+
+/// What the op computes in, when its operands are promoted to `dtype`.
+DType computed_dtype(const OpInfo& op, DType dtype, Operands operands) {
+  switch (op.domain) {
+    case Domain::all: break;
+    case Domain::logic: return DType::bool_;
+    case Domain::floats:
+      if (!is_floating(dtype)) return DType::float32;
+      break;
+    case Domain::numbers:
+      if (dtype != DType::bool_) break;
+      throw Error(Errc::invalid_value, op.name, operands.size() == 1 ? "a bool operand" : "bool operands",
+                  "without arithmetic; cast to a number first, e.g. x.cast(DType::int64)", operands.front()->where());
+    case Domain::bits:
+      if (!is_floating(dtype)) break;
+      throw Error(Errc::invalid_value, op.name, "operands of " + std::string(to_string(dtype)),
+                  "have no bits to combine; cast them to integers or bool first", operands.front()->where());
   }
   return dtype;
 }
 
-Array binary(const char* label, ElementwiseOp op, const Operand& left, const Operand& right) {
-  check(left, label);
-  check(right, label);
-  const SourceLocation where = left.array() != nullptr ? left.where() : right.where();
-  runtime::StreamCore& stream = stream_for(left, right, label);
-  const DType dtype = result_dtype(left, right, op, label);
-  const Shape shape = left.array() == nullptr    ? ArrayAccess::shape(*right.array())
-                      : right.array() == nullptr ? ArrayAccess::shape(*left.array())
-                                                 : broadcast(ArrayAccess::shape(*left.array()),
-                                                             ArrayAccess::shape(*right.array()), label, where);
-  check_order(stream, label, {&left, &right}, nullptr, where);
-  if (computes_in(left, dtype) && computes_in(right, dtype)) {
-    Array out = make_array(stream, shape, dtype, where);
-    submit_op(stream, label, op, out, {&left, &right}, dtype, where);
+Shape broadcast(Operands operands, const char* label, SourceLocation where) {
+  const Shape* first = &ArrayAccess::shape(first_array(operands));
+  std::optional<Shape> together;
+  for (const Operand* operand : operands) {
+    if (operand->array() == nullptr || ArrayAccess::shape(*operand->array()) == (together ? *together : *first))
+      continue;
+    together = broadcast(together ? *together : *first, ArrayAccess::shape(*operand->array()), label, where);
+  }
+  return together ? *together : *first;
+}
+
+/// out = op(operands), all of which compute in `dtype`, the first one of `where` in bool.
+Array compute(runtime::StreamCore& stream, const char* label, ElementwiseOp op, const Shape& shape, DType out_dtype,
+              DType dtype, Operands operands, SourceLocation where) {
+  const bool selects = op == ElementwiseOp::where;
+  const auto wanted = [&](std::size_t k) { return selects && k == 0 ? DType::bool_ : dtype; };
+  bool is_ready = true;
+  for (std::size_t k = 0; k < operands.size(); ++k) is_ready = is_ready && computes_in(*operands[k], wanted(k));
+  if (is_ready) {
+    Array out = make_array(stream, shape, out_dtype, where);
+    submit_op(stream, label, op, out, operands, dtype, where);
     return out;
   }
-  Array left_keep;
-  Array right_keep;
-  const Operand a = converted(left, dtype, label, left_keep);
-  const Operand b = converted(right, dtype, label, right_keep);
-  Array out = make_array(stream, shape, dtype, where);
-  submit_op(stream, label, op, out, {&a, &b}, dtype, where);
+  std::array<Array, kernels::max_inputs> keep;
+  std::vector<Operand> ready;
+  ready.reserve(operands.size());
+  std::array<const Operand*, kernels::max_inputs> all{};
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    ready.push_back(converted(*operands[k], wanted(k), label, keep[k]));
+    all[k] = &ready.back();
+  }
+  Array out = make_array(stream, shape, out_dtype, where);
+  submit_op(stream, label, op, out, Operands(all.data(), operands.size()), dtype, where);
   return out;
+}
+
+SourceLocation place_of(Operands operands) {
+  for (const Operand* operand : operands) {
+    if (operand->array() != nullptr) return operand->where();
+  }
+  return operands.front()->where();
+}
+
+void require_array(const char* label, Operands operands) {
+  if (std::any_of(operands.begin(), operands.end(), [](const Operand* o) { return o->array() != nullptr; })) return;
+  throw Error(Errc::invalid_value, label, "scalars alone", "make no array; give one as an operand, or use full",
+              operands.front()->where());
 }
 
 /// The operand, or a copy of it in `keep` where writing the target would change elements that are still to be read.
@@ -233,13 +263,24 @@ Operand apart_from(const Array& target, const Operand& operand, const char* labe
   const runtime::Access written = whole(target, AccessMode::write);
   if (!runtime::conflict(read, written)) return operand;
   // Two buffers may name the same bytes of other code's.
-  const auto begin = [](const runtime::Access& access) { return access.begin + access.buffer->history_origin(); };
-  const bool is_same = begin(read) == begin(written) && ArrayAccess::shape(*array) == ArrayAccess::shape(target) &&
+  const auto first = [](const runtime::Access& access) {
+    return access.begin + access.first + access.buffer->history_origin();
+  };
+  const Shape& shape = ArrayAccess::shape(target);
+  const auto walks_as = [&] {
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      if (shape[axis] > 1 && ArrayAccess::strides(*array)[i] != ArrayAccess::strides(target)[i]) return false;
+    }
+    return true;
+  };
+  const bool is_same = first(read) == first(written) && ArrayAccess::shape(*array) == shape && walks_as() &&
                        size_of(ArrayAccess::dtype(*array)) == size_of(ArrayAccess::dtype(target));
   if (is_same) return operand;
   runtime::StreamCore& stream = runtime::thread_stream(target.buffer()->device());
   keep = make_array(stream, ArrayAccess::shape(*array), ArrayAccess::dtype(*array), operand.where());
-  submit_op(stream, label, ElementwiseOp::copy, keep, {&operand}, ArrayAccess::dtype(*array), operand.where());
+  const std::array<const Operand*, 1> operands{&operand};
+  submit_op(stream, label, ElementwiseOp::copy, keep, operands, ArrayAccess::dtype(*array), operand.where());
   return Operand(keep, operand.where());
 }
 
@@ -255,73 +296,93 @@ void require_fits(const Array& target, const Shape& shape, DType dtype, const ch
                 "would narrow " + std::string(to_string(dtype)) + "; cast explicitly, or use the out-of-place op",
                 where);
   }
-}
-
-void in_place(const char* label, ElementwiseOp op, const Array& target, const Operand& right) {
-  const Operand left(target, right.where());
-  check(left, label);
-  check(right, label);
-  runtime::StreamCore& stream = stream_for(left, right, label);
-  const DType dtype = result_dtype(left, right, op, label);
-  require_fits(target, right.array() != nullptr ? ArrayAccess::shape(*right.array()) : Shape{}, dtype, label,
-               right.where());
-  check_order(stream, label, {&left, &right}, &target, right.where());
-  Array keep;
-  Array copy;
-  const Operand b = apart_from(target, converted(right, dtype, label, keep), label, copy);
-  submit_op(stream, label, op, target, {&left, &b}, dtype, right.where());
+  if (!ArrayAccess::is_contiguous(target) && repeats_elements(target.shape(), ArrayAccess::strides(target))) {
+    throw Error(Errc::invalid_value, label, "a target of shape " + target.shape().str(),
+                "has elements that are one in memory, as an expanded view does; write to a copy, x.contiguous()",
+                where);
+  }
 }
 
 }  // namespace
 
-void fill(Array& array, const Scalar& value, const char* label, SourceLocation where) {
-  Operand operand(0, where);
-  switch (value.dtype) {
-    case DType::bool_: operand = Operand(value.i != 0, where); break;
-    case DType::int32:
-    case DType::int64: operand = Operand(value.i, where); break;
-    case DType::float32:
-    case DType::float64: operand = Operand(value.f, where); break;
-  }
-  submit_op(runtime::thread_stream(array.device()), label, ElementwiseOp::copy, array, {&operand}, array.dtype(),
-            where);
+Array apply_op(ElementwiseOp op, Operands operands) {
+  const OpInfo& info = op_info(op);
+  require_array(info.name, operands);
+  for (const Operand* operand : operands) check(*operand, info.name);
+  const SourceLocation where = place_of(operands);
+  runtime::StreamCore& stream = stream_for(operands, info.name);
+  const DType dtype = computed_dtype(info, promoted(operands), operands);
+  const Shape shape = broadcast(operands, info.name, where);
+  check_order(stream, info.name, operands, nullptr, where);
+  return compute(stream, info.name, op, shape, info.gives_truth ? DType::bool_ : dtype, dtype, operands, where);
 }
 
-Array operator+(const Operand& left, const Operand& right) { return binary("add", ElementwiseOp::add, left, right); }
-Array operator-(const Operand& left, const Operand& right) { return binary("sub", ElementwiseOp::sub, left, right); }
-Array operator*(const Operand& left, const Operand& right) { return binary("mul", ElementwiseOp::mul, left, right); }
-Array operator/(const Operand& left, const Operand& right) { return binary("div", ElementwiseOp::div, left, right); }
+Array where(const Array& condition, const Operand& left, const Operand& right) {
+  const Operand first(condition, left.where());
+  const std::array<const Operand*, 3> operands{&first, &left, &right};
+  const std::array<const Operand*, 2> values{&left, &right};
+  constexpr const char* label = "where";
+  for (const Operand* operand : operands) check(*operand, label);
+  runtime::StreamCore& stream = stream_for(operands, label);
+  const DType dtype = promoted(values);
+  const Shape shape = broadcast(operands, label, left.where());
+  check_order(stream, label, operands, nullptr, left.where());
+  return compute(stream, label, ElementwiseOp::where, shape, dtype, dtype, operands, left.where());
+}
 
-Array operator-(const Operand& operand) {
-  check(operand, "neg");
-  const Array& array = *operand.array();
-  if (array.dtype() == DType::bool_) {
-    throw Error(Errc::invalid_value, "neg", describe(operand),
-                "has no negative; cast it to a number first, e.g. x.cast(DType::int64)", operand.where());
-  }
+void apply_in_place(ElementwiseOp op, const Array& target, const Operand& right) {
+  const OpInfo& info = op_info(op);
+  const Operand left(target, right.where());
+  const std::array<const Operand*, 2> operands{&left, &right};
+  for (const Operand* operand : operands) check(*operand, info.name);
+  runtime::StreamCore& stream = stream_for(operands, info.name);
+  const DType dtype = computed_dtype(info, promoted(operands), operands);
+  require_fits(target, right.array() != nullptr ? ArrayAccess::shape(*right.array()) : Shape{}, dtype, info.name,
+               right.where());
+  check_order(stream, info.name, operands, &target, right.where());
+  Array keep;
+  Array copy;
+  const Operand apart = apart_from(target, converted(right, dtype, info.name, keep), info.name, copy);
+  const std::array<const Operand*, 2> ready{&left, &apart};
+  submit_op(stream, info.name, op, target, ready, dtype, right.where());
+}
+
+Array contiguous_copy(const Array& array, const char* label, SourceLocation where) {
+  const Operand operand(array, where);
+  const std::array<const Operand*, 1> operands{&operand};
+  check(operand, label);
   runtime::StreamCore& stream = runtime::thread_stream(array.device());
-  check_order(stream, "neg", {&operand}, nullptr, operand.where());
-  Array out = make_array(stream, array.shape(), array.dtype(), operand.where());
-  submit_op(stream, "neg", ElementwiseOp::neg, out, {&operand}, array.dtype(), operand.where());
-  return out;
+  check_order(stream, label, operands, nullptr, where);
+  return compute(stream, label, ElementwiseOp::copy, array.shape(), array.dtype(), array.dtype(), operands, where);
 }
 
-Array& Array::operator+=(const Operand& right) { return in_place("add", ElementwiseOp::add, *this, right), *this; }
-Array& Array::operator-=(const Operand& right) { return in_place("sub", ElementwiseOp::sub, *this, right), *this; }
-Array& Array::operator*=(const Operand& right) { return in_place("mul", ElementwiseOp::mul, *this, right), *this; }
-Array& Array::operator/=(const Operand& right) { return in_place("div", ElementwiseOp::div, *this, right), *this; }
+void fill(const Array& array, const Scalar& value, const char* label, SourceLocation where) {
+  Operand operand(0, where);
+  if (value.dtype == DType::bool_) {
+    operand = Operand(value.i != 0, where);
+  } else if (is_floating(value.dtype)) {
+    operand = Operand(value.f, where);
+  } else {
+    operand = Operand(value.i, where);
+  }
+  const std::array<const Operand*, 1> operands{&operand};
+  submit_op(runtime::thread_stream(array.device()), label, ElementwiseOp::copy, array, operands, array.dtype(), where);
+}
 
 void Array::assign(const Operand& source) {
   const Operand target(*this, source.where());
+  const std::array<const Operand*, 2> both{&target, &source};
+  const std::array<const Operand*, 1> from{&source};
   check(target, "assign");
   check(source, "assign");
-  runtime::StreamCore& stream = stream_for(target, source, "assign");
-  const DType from = source.array() != nullptr ? source.array()->dtype() : promote(dtype_, source.scalar());
-  require_fits(*this, source.array() != nullptr ? source.array()->shape() : Shape{}, from, "assign", source.where());
-  check_order(stream, "assign", {&source}, this, source.where());
+  runtime::StreamCore& stream = stream_for(both, "assign");
+  const DType dtype = source.array() != nullptr ? source.array()->dtype() : promote(view_.dtype, source.scalar());
+  require_fits(*this, source.array() != nullptr ? source.array()->shape() : Shape{}, dtype, "assign", source.where());
+  check_order(stream, "assign", from, this, source.where());
   Array keep;
-  const Operand from_apart = apart_from(*this, source, "assign", keep);
-  submit_op(stream, "assign", ElementwiseOp::copy, *this, {&from_apart}, source.array() != nullptr ? from : dtype_,
+  const Operand apart = apart_from(*this, source, "assign", keep);
+  const std::array<const Operand*, 1> ready{&apart};
+  submit_op(stream, "assign", ElementwiseOp::copy, *this, ready, source.array() != nullptr ? dtype : view_.dtype,
             source.where());
 }
 

@@ -42,6 +42,9 @@ Array literal(std::initializer_list<T> values, DType natural, const ArrayOptions
   };
   switch (dtype) {
     case DType::bool_: return converted(bool{});
+    case DType::uint8: return converted(std::uint8_t{});
+    case DType::float16: return converted(kernels::Half{});
+    case DType::bfloat16: return converted(kernels::BFloat{});
     case DType::int32: return converted(std::int32_t{});
     case DType::int64: return converted(std::int64_t{});
     case DType::float32: return converted(float{});

@@ -16,24 +16,33 @@ void require_values(const Array& array, const char* call, SourceLocation where);
 /// Checks what every op asks of an array: arrays of a capture may be used in it, outside they must have values.
 /// @throws as require_defined, require_values
 void require_usable(const Array& array, const char* call, SourceLocation where);
-/// Copies the array's elements to host memory, after the last writer of any stream. No look at captures.
-void copy_out(const Array& array, void* target, std::int64_t first, std::int64_t count, const char* call,
-              SourceLocation where);
+/// Copies the array's elements to host memory, in row-major order, after the last writer of any stream. No look at
+/// captures.
+void copy_out(const Array& array, void* target, const char* call, SourceLocation where);
 /// Overwrites the array with bytes that may be reused at once.
 void upload(const Array& array, std::span<const std::byte> bytes, const char* label, SourceLocation where);
 
 /// A new array on the stream's device whose elements the caller is about to write there.
 Array make_array(runtime::StreamCore& stream, const Shape& shape, DType dtype, SourceLocation where);
 
-/// `count` elements from row-major element `first` on. Waits for the last writer.
+/// The elements in row-major order. Waits for the last writer.
 /// @throws as Array::to_vector
-std::vector<Scalar> read_scalars(const Array& array, std::int64_t first, std::int64_t count, const char* call,
-                                 SourceLocation where = {});
+std::vector<Scalar> read_scalars(const Array& array, const char* call, SourceLocation where = {});
 
-/// All bytes of the array.
+/// All bytes from the array's lowest element to its highest.
 inline runtime::Access whole(const Array& array, runtime::AccessMode mode) {
-  const std::int64_t begin = ArrayAccess::offset(array);
-  return {array.buffer(), begin, begin + ArrayAccess::shape(array).size() * size_of(ArrayAccess::dtype(array)), mode};
+  const std::int64_t first = ArrayAccess::offset(array);
+  const std::int64_t size = size_of(ArrayAccess::dtype(array));
+  if (ArrayAccess::is_contiguous(array)) {
+    return {array.buffer(), first, first + ArrayAccess::shape(array).size() * size, mode};
+  }
+  const Extent extent = extent_of(ArrayAccess::shape(array), ArrayAccess::strides(array));
+  return {.buffer = array.buffer(),
+          .begin = first - extent.before * size,
+          .end = first + extent.behind * size,
+          .mode = mode,
+          .first = extent.before * size,
+          .has_gaps = ArrayAccess::shape(array).size() != extent.before + extent.behind};
 }
 
 }  // namespace refrain

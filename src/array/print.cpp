@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <utility>
 
 namespace refrain {
 
@@ -28,7 +29,7 @@ std::string text_of(const Scalar& value, DType dtype, bool exact) {
   char* end = nullptr;
   if (!exact) {
     end = std::to_chars(buffer, buffer + sizeof buffer, value.f, std::chars_format::general, 6).ptr;
-  } else if (dtype == DType::float32) {
+  } else if (dtype != DType::float64) {
     end = std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value.f)).ptr;
   } else {
     end = std::to_chars(buffer, buffer + sizeof buffer, value.f).ptr;
@@ -40,50 +41,59 @@ std::string text_of(const Scalar& value, DType dtype, bool exact) {
 
 class Printer {
  public:
-  Printer(const Array& array, std::ostream& out) : array_(array), out_(out), whole_(array.size() <= summary_above) {}
+  Printer(const Array& array, std::ostream& out) : out_(out), whole_(array.size() <= summary_above) {
+    print(array, array.ndim() == 0);
+  }
 
-  void print(int axis, std::int64_t offset) {
-    const Shape& shape = array_.shape();
-    if (axis == shape.ndim()) {
-      out_ << text_of(element(offset), array_.dtype(), shape.ndim() == 0);
+ private:
+  void print(const Array& array, bool exact) {
+    if (array.ndim() <= 1) {
+      print_row(array, exact);
       return;
     }
-    std::int64_t stride = 1;
-    for (int i = axis + 1; i < shape.ndim(); ++i) stride *= shape[i];
-    const std::int64_t extent = shape[axis];
-    const bool skip = !whole_ && extent > 2 * edge_items;
-    const char* gap = axis + 1 == shape.ndim() ? ", " : ",\n       ";
     out_ << '[';
-    for (std::int64_t i = 0; i < extent; ++i) {
-      if (skip && i == edge_items) {
-        out_ << gap << "...";
-        i = extent - edge_items;
-      }
+    for (std::int64_t i = 0; i < array.shape()[0]; ++i) {
       if (i > 0) out_ << gap;
-      print(axis + 1, offset + i * stride);
+      if (skips(array) && i == edge_items) {
+        out_ << "..." << gap;
+        i = array.shape()[0] - edge_items;
+      }
+      print(array.select(i), exact);
     }
     out_ << ']';
   }
 
- private:
-  /// Elements are read a row at a time, so that a summary copies the edges only.
-  Scalar element(std::int64_t offset);
+  /// Reads what is printed and no more: a summary copies the edges only.
+  void print_row(const Array& row, bool exact) {
+    if (row.ndim() == 0) {
+      print_elements(row, exact);
+      return;
+    }
+    out_ << '[';
+    if (skips(row)) {
+      print_elements(row.slice(0, edge_items), exact);
+      out_ << ", ..., ";
+      print_elements(row.slice(-edge_items, row.size()), exact);
+    } else {
+      print_elements(row, exact);
+    }
+    out_ << ']';
+  }
 
-  const Array& array_;
+  void print_elements(const Array& row, bool exact) {
+    bool is_first = true;
+    for (const Scalar& element : read_scalars(row, "print")) {
+      if (!std::exchange(is_first, false)) out_ << ", ";
+      out_ << text_of(element, row.dtype(), exact);
+    }
+  }
+
+  bool skips(const Array& array) const { return !whole_ && array.shape()[0] > 2 * edge_items; }
+
+  static constexpr const char* gap = ",\n       ";
   std::ostream& out_;
   const bool whole_;
-  std::int64_t first_ = 0;
-  std::vector<Scalar> read_;
 };
-
-Scalar Printer::element(std::int64_t offset) {
-  if (offset < first_ || offset >= first_ + static_cast<std::int64_t>(read_.size())) {
-    first_ = whole_ ? 0 : offset;
-    read_ =
-        read_scalars(array_, first_, whole_ ? array_.size() : std::min(edge_items, array_.size() - offset), "print");
-  }
-  return read_[static_cast<std::size_t>(offset - first_)];
-}
 
 }  // namespace
 
@@ -93,7 +103,7 @@ std::ostream& operator<<(std::ostream& out, const Array& array) {
   if (array.size() == 0) {
     out << "[], shape=" << array.shape();
   } else {
-    Printer(array, out).print(0, 0);
+    Printer(array, out);
     if (array.size() > summary_above) out << ", shape=" << array.shape();
   }
   return out << ", dtype=" << array.dtype() << ", device=" << array.device() << ')';

@@ -31,7 +31,7 @@ struct Kernels {
   void operator()(const runtime::ElementwiseCommand& command) const {
     kernels::ElementwiseArgs args = command.args;
     args.out = addresses[command.out_access];
-    for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t i = 0; i < command.in_access.size(); ++i) {
       if (command.in_access[i] >= 0) args.inputs[i].data = addresses[command.in_access[i]];
     }
     check(kernels::launch_elementwise(args, properties_of(device).multiprocessors, target), "launch_elementwise");

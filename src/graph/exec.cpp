@@ -123,7 +123,11 @@ Access Exec::bound(const State& state, const Access& access) {
   const auto binding = state.bindings.find(access.buffer);
   if (binding == state.bindings.end()) return access;
   const std::int64_t offset = binding->second.offset;
-  return {binding->second.buffer.get(), access.begin + offset, access.end + offset, access.mode};
+  Access bound = access;
+  bound.buffer = binding->second.buffer.get();
+  bound.begin += offset;
+  bound.end += offset;
+  return bound;
 }
 
 void Exec::find_boundary(State& state) {

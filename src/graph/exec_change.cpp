@@ -249,9 +249,13 @@ void Exec::bind(const Array& recorded, const Array& array, SourceLocation where)
                 where);
   }
   const std::int64_t origin = buffer->is_foreign() ? 0 : ArrayAccess::offset(recorded);
-  if (origin != 0 || recorded.size_bytes() != buffer->size_bytes()) {
-    throw Error(Errc::invalid_value, "bind", "a slice of shape " + recorded.shape().str(),
-                "is a part of an array; bind the whole one", where);
+  if (origin != 0 || recorded.size_bytes() != buffer->size_bytes() || !recorded.is_contiguous()) {
+    throw Error(Errc::invalid_value, "bind", "a view of shape " + recorded.shape().str(),
+                "is a part of an array, or one in another order; bind the whole one", where);
+  }
+  if (!array.is_contiguous()) {
+    throw Error(Errc::invalid_value, "bind", "a view of shape " + array.shape().str(),
+                "does not lie in row-major order; give x.contiguous()", where);
   }
   if (array.dtype() != recorded.dtype() || array.shape() != recorded.shape()) {
     throw Error(Errc::invalid_value, "bind", std::string(to_string(array.dtype())) + array.shape().str(),

@@ -31,7 +31,8 @@ bool needs_values(const Node& node, const Buffer& buffer) {
     return std::find(reads.begin(), reads.end(), &buffer) != reads.end();
   }
   return std::any_of(node.accesses.begin(), node.accesses.end(), [&](const Access& access) {
-    const bool is_overwritten = access.mode == AccessMode::write && access.end - access.begin == buffer.size_bytes();
+    const bool is_overwritten =
+        access.mode == AccessMode::write && !access.has_gaps && access.end - access.begin == buffer.size_bytes();
     return access.buffer == &buffer && !is_overwritten;
   });
 }

@@ -36,7 +36,7 @@ struct Binder {
 
   BoundCommand::Run operator()(runtime::ElementwiseCommand& command) const {
     command.args.out = addresses[command.out_access];
-    for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t i = 0; i < command.in_access.size(); ++i) {
       if (command.in_access[i] >= 0) command.args.inputs[i].data = addresses[command.in_access[i]];
     }
     return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {

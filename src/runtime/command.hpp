@@ -33,9 +33,13 @@ struct Access {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   AccessMode mode = AccessMode::read;
+  std::int64_t first = 0;  ///< bytes from `begin` to the first element: not 0 where an axis runs backwards
+  bool has_gaps = false;   ///< bytes of the range that are touched by no element
 
-  /// Where it begins in a block at `base`; null where there is no block.
-  void* address(void* base) const noexcept { return base == nullptr ? nullptr : static_cast<std::byte*>(base) + begin; }
+  /// Where its first element is in a block at `base`; null where there is no block.
+  void* address(void* base) const noexcept {
+    return base == nullptr ? nullptr : static_cast<std::byte*>(base) + begin + first;
+  }
 };
 
 // One struct per kind of command. Access k of the command is named by index; its address is handed to the backend
@@ -48,7 +52,7 @@ struct EmptyCommand {};
 struct ElementwiseCommand {
   kernels::ElementwiseArgs args;
   int out_access = 0;
-  std::array<int, 2> in_access{-1, -1};
+  std::array<int, kernels::max_inputs> in_access{-1, -1, -1};
 };
 
 /// Random numbers into access 0. While recording `args.offset` is relative to the generator's position at the replay.
