@@ -56,6 +56,31 @@ struct ElementwiseArgs {
   i64 out_strides[max_ndim];  ///< meaningful unless `contiguous`
 };
 
+/// `first`: the position of the first true.
+enum class ReduceOp : unsigned char { sum, sum_of_squares, prod, min, max, first };
+
+/// out[o * chunks + c] = op over elements [c, c + 1) * reduce_chunk of row o, in the order of `reduce.hpp`, divided by
+/// `divisor`. Reads rows x n x sizeof(in) bytes, writes rows x chunks x sizeof(out). Deterministic.
+struct ReduceArgs {
+  ReduceOp op;
+  Type in_type;
+  Type acc_type;  ///< of intermediate results
+  Type out_type;  ///< acc_type where `chunks` > 1
+  i64 rows;       ///< > 0
+  i64 n;          ///< elements of a row, > 0
+  i64 chunks;
+  double divisor;  ///< 1 for integers
+  const void* in;  ///< the first element
+  void* out;       ///< dense
+  // Axes that are kept and axes that are reduced, after merging; strides in elements.
+  int kept_ndim;
+  int reduced_ndim;
+  i64 kept_extents[max_ndim];
+  i64 kept_strides[max_ndim];
+  i64 reduced_extents[max_ndim];
+  i64 reduced_strides[max_ndim];
+};
+
 enum class Distribution : unsigned char {
   uniform,    ///< float32, float64: [0, 1)
   normal,     ///< float32, float64

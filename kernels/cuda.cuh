@@ -31,6 +31,9 @@ struct Target {
 /// cudaErrorInvalidDeviceFunction if the op has no kernel for its types.
 cudaError_t launch_elementwise(const ElementwiseArgs& args, int multiprocessors, const Target& target);
 
+/// @see ReduceArgs
+cudaError_t launch_reduce(const ReduceArgs& args, const Target& target);
+
 /// @see RandomArgs
 cudaError_t launch_random(const RandomArgs& args, const Target& target);
 

@@ -142,12 +142,6 @@ __global__ void __launch_bounds__(elementwise_block) contiguous(const __grid_con
   for (i64 i = params.vector_end + thread; i < params.size; i += threads) run_contiguous<F, 1>(params, i);
 }
 
-/// Divides by 32 bits where both fit: several times faster.
-inline __device__ i64 divide(i64 x, i64 y) {
-  if (((x | y) >> 32) == 0) return static_cast<i64>(static_cast<u32>(x) / static_cast<u32>(y));
-  return x / y;
-}
-
 /// n neighbours in one row a turn.
 template <class F, int n>
 __device__ void run_strided(const Strided& params) {

@@ -327,6 +327,12 @@ constexpr auto select_entries() {
       {Entry<Select<u8>>::make(), Entry<Select<u16>>::make(), Entry<Select<u32>>::make(), Entry<Select<u64>>::make()}};
 }
 
+/// Divides by 32 bits where both fit: several times faster on a GPU.
+REFRAIN_HOST_DEVICE i64 divide(i64 x, i64 y) {
+  if (((x | y) >> 32) == 0) return static_cast<i64>(static_cast<u32>(x) / static_cast<u32>(y));
+  return x / y;
+}
+
 /// log2 of an element's bytes.
 REFRAIN_HOST_DEVICE int size_exponent(Type type) {
   constexpr unsigned char exponents[] = {0, 0, 2, 3, 1, 1, 2, 3};

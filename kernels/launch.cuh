@@ -9,11 +9,10 @@ namespace refrain::kernels {
 
 /// Launches a kernel of one parameter on a stream, adds it to a graph, or changes an executable's node.
 template <class Params>
-cudaError_t launch(void (*kernel)(Params), i64 grid, int block, Params params, const Target& target) {
+cudaError_t launch(void (*kernel)(Params), i64 grid, dim3 threads, Params params, const Target& target) {
   void* arguments[] = {&params};
   const void* function = reinterpret_cast<const void*>(kernel);
   const dim3 blocks(static_cast<unsigned>(grid));
-  const dim3 threads(static_cast<unsigned>(block));
   if (target.graph == nullptr && target.exec == nullptr) {
     return cudaLaunchKernel(function, blocks, threads, arguments, 0, target.stream);
   }

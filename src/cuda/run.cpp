@@ -37,6 +37,13 @@ struct Kernels {
     check(kernels::launch_elementwise(args, properties_of(device).multiprocessors, target), "launch_elementwise");
   }
 
+  void operator()(const runtime::ReduceCommand& command) const {
+    kernels::ReduceArgs args = command.args;
+    args.out = addresses[0];
+    args.in = addresses[1];
+    check(kernels::launch_reduce(args, target), "launch_reduce");
+  }
+
   void operator()(const runtime::RandomCommand& command) const {
     kernels::RandomArgs args = command.args;
     args.out = addresses[0];

@@ -44,6 +44,14 @@ struct Binder {
     };
   }
 
+  BoundCommand::Run operator()(runtime::ReduceCommand& command) const {
+    command.args.out = addresses[0];
+    command.args.in = addresses[1];
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
+      kernels::reduce_host(std::get<runtime::ReduceCommand>(bound.payload_).args);
+    };
+  }
+
   BoundCommand::Run operator()(runtime::RandomCommand& command) const {
     command.args.out = addresses[0];
     return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {

@@ -55,6 +55,11 @@ struct ElementwiseCommand {
   std::array<int, kernels::max_inputs> in_access{-1, -1, -1};
 };
 
+/// A reduction of access 1 into access 0.
+struct ReduceCommand {
+  kernels::ReduceArgs args;
+};
+
 /// Random numbers into access 0. While recording `args.offset` is relative to the generator's position at the replay.
 struct RandomCommand {
   kernels::RandomArgs args;
@@ -121,8 +126,8 @@ struct HostFunctionCommand {
   std::shared_ptr<const HostFunction> function;
 };
 
-using Payload = std::variant<EmptyCommand, ElementwiseCommand, RandomCommand, UploadCommand, CopyCommand, KernelCommand,
-                             ForeignCommand, EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
+using Payload = std::variant<EmptyCommand, ElementwiseCommand, ReduceCommand, RandomCommand, UploadCommand, CopyCommand,
+                             KernelCommand, ForeignCommand, EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {
