@@ -34,13 +34,14 @@ Strides strides_of(const Shape& shape, const std::vector<std::int64_t>& given, S
                     std::to_string(shape.ndim()) + " axes; give one an axis, in elements, or none for row-major ones",
                 where);
   }
+  if (shape.size() == 0) return row_major(shape);  // leads nowhere, whatever is given
   Strides strides{};
   std::copy(given.begin(), given.end(), strides.begin());
   double reach = 0;
   for (int axis = 0; axis < shape.ndim(); ++axis) {
     reach += static_cast<double>(shape[axis]) * std::abs(static_cast<double>(given[static_cast<std::size_t>(axis)]));
   }
-  if (shape.size() > 0 && reach > 0x1p48) {  // addresses are 48 bits wide
+  if (reach > 0x1p48) {  // addresses are 48 bits wide
     throw Error(Errc::invalid_value, "from_blob", "strides " + str(given),
                 "reach beyond any memory with shape " + shape.str() + "; give them in elements", where);
   }

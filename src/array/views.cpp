@@ -203,9 +203,7 @@ Array Array::flatten(int first, int last, SourceLocation where) const {
                 "are in the wrong order; give the first one first", where);
   }
   std::vector<std::int64_t> extents(shape.begin(), shape.begin() + first);
-  std::int64_t together = 1;
-  for (int axis = first; axis <= last; ++axis) together *= shape[axis];
-  extents.push_back(together);
+  extents.push_back(Shape(std::span(shape.begin() + first, shape.begin() + last + 1), where).size());
   extents.insert(extents.end(), shape.begin() + last + 1, shape.end());
   return reshape(Shape(extents, where), where);
 }

@@ -6,6 +6,7 @@ namespace refrain {
 
 Strides row_major(const Shape& shape) noexcept {
   Strides strides{};
+  if (shape.size() == 0) return strides;  // the other extents may have any product
   std::int64_t stride = 1;
   for (int axis = shape.ndim() - 1; axis >= 0; --axis) {
     strides[static_cast<std::size_t>(axis)] = stride;
