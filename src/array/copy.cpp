@@ -1,5 +1,6 @@
 #include <refrain/copy.hpp>
 
+#include "array/elementwise.hpp"
 #include "array/make.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/host_function.hpp"
@@ -157,13 +158,19 @@ void copy_to(const Array& array, Borrowed target, SourceLocation where) {
 void copy_from(Array& array, Borrowed source, SourceLocation where) {
   require_usable(array, "copy_from", where);
   require_same(array, source, "copy_from", where);
+  StreamCore& stream = runtime::thread_stream(array.device());
   if (!array.is_contiguous()) {
+    // What refuses the second of the two copies refuses both.
+    require_distinct(array, "copy_from", where);
+    const runtime::Access write = whole(array, AccessMode::write);
+    if (runtime::may_refuse_order(stream)) {
+      runtime::check_order(stream, {stream.device, {}, {&write, 1}, "copy_from", where});
+    }
     Array dense = empty(array.shape(), {.dtype = array.dtype(), .device = array.device()}, where);
     copy_from(dense, source, where);
     array.assign(Operand(dense, where));
     return;
   }
-  StreamCore& stream = runtime::thread_stream(array.device());
   if (array.size() > 0 && waits_in_copy(stream, source.source)) {
     upload(array, {static_cast<const std::byte*>(source.source), static_cast<std::size_t>(array.size_bytes())},
            "copy_from", where);

@@ -296,14 +296,19 @@ void require_fits(const Array& target, const Shape& shape, DType dtype, const ch
                 "would narrow " + std::string(to_string(dtype)) + "; cast explicitly, or use the out-of-place op",
                 where);
   }
-  if (!ArrayAccess::is_contiguous(target) && repeats_elements(target.shape(), ArrayAccess::strides(target))) {
-    throw Error(Errc::invalid_value, label, "a target of shape " + target.shape().str(),
+  require_distinct(target, label, where);
+}
+
+}  // namespace
+
+void require_distinct(const Array& target, const char* label, SourceLocation where) {
+  if (!ArrayAccess::is_contiguous(target) &&
+      repeats_elements(ArrayAccess::shape(target), ArrayAccess::strides(target))) {
+    throw Error(Errc::invalid_value, label, "a target of shape " + ArrayAccess::shape(target).str(),
                 "has elements that are one in memory, as an expanded view does; write to a copy, x.contiguous()",
                 where);
   }
 }
-
-}  // namespace
 
 Array apply_op(ElementwiseOp op, Operands operands) {
   const OpInfo& info = op_info(op);

@@ -14,6 +14,8 @@ Array apply_op(kernels::ElementwiseOp op, std::span<const Operand* const> operan
 /// target = op(target, right).
 /// @throws as apply_op; Error(Errc::invalid_value) when the target cannot hold the result
 void apply_in_place(kernels::ElementwiseOp op, const Array& target, const Operand& right);
+/// @throws Error(Errc::invalid_value) when two positions of the target are one element
+void require_distinct(const Array& target, const char* label, SourceLocation where);
 /// A new array with the same elements.
 Array contiguous_copy(const Array& array, const char* label, SourceLocation where);
 
