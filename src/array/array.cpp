@@ -3,12 +3,12 @@
 #include "array/elementwise.hpp"
 #include "array/layout.hpp"
 #include "array/make.hpp"
-#include "kernels/host.hpp"
 #include "runtime/array_access.hpp"
 #include "runtime/foreign_call.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
+#include "runtime/submit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -135,17 +135,19 @@ void download(const Array& array, void* target, const char* call, SourceLocation
   copy_out(array, target, call, where);
 }
 
-/// Copies bytes that the access names.
-void copy_bytes(const runtime::Access& read, void* target, const char* call, SourceLocation where) {
+/// Has `issue` enqueue the copy of what the access names to host memory, after the last writer of any stream, and waits
+/// for it.
+template <class Issue>
+void read_now(const runtime::Access& read, void* target, std::int64_t bytes, const char* call, SourceLocation where,
+              Issue issue) {
   Buffer& buffer = *read.buffer;
-  const Landing landing(runtime::service_stream(buffer.device()), target, read.end - read.begin);
+  const Landing landing(runtime::service_stream(buffer.device()), target, bytes);
   runtime::StreamCore& current = runtime::thread_stream(buffer.device());
   OrderLock lock(order_mutex());
   runtime::settle(lock, runtime::service_stream(buffer.device()), {&read, 1});
   const std::shared_ptr<runtime::StreamCore> stream = reading_stream(buffer, current).shared_from_this();
   runtime::order_before(*stream, {&read, 1}, call, where, false);
-  stream->backend().download(*stream, landing.address(), static_cast<std::byte*>(buffer.address()) + read.begin,
-                             read.end - read.begin);
+  issue(*stream, landing.address(), read.address(buffer.address()));
   runtime::note_after(*stream, {&read, 1}, call, where);
   const runtime::StreamPoint done{stream->slot, stream->position};
   const runtime::Clock before = stream->clock;
@@ -159,24 +161,41 @@ void copy_bytes(const runtime::Access& read, void* target, const char* call, Sou
   runtime::throw_host_failure(buffer.device());
 }
 
-/// The array's elements in row-major order, from where the first one is in host memory.
-void gather(const Array& array, const void* first, void* target) {
+/// A copy of the array's elements, in row-major order, between two addresses.
+runtime::ElementwiseCommand gather_command(const Array& array) {
   const Shape& shape = ArrayAccess::shape(array);
   runtime::ElementwiseCommand copy{};
-  copy.in_access[0] = 0;
+  copy.in_access[0] = 1;
   kernels::ElementwiseArgs& args = copy.args;
   args.op = kernels::ElementwiseOp::copy;
   args.in_type = args.out_type = static_cast<kernels::Type>(ArrayAccess::dtype(array));
   args.input_count = 1;
   args.ndim = shape.ndim();
   args.size = shape.size();
-  args.inputs[0].data = first;
-  args.out = target;
   std::copy(shape.begin(), shape.end(), args.extents);
   broadcast_strides(shape, row_major(shape), shape, args.out_strides);
   broadcast_strides(shape, ArrayAccess::strides(array), shape, args.inputs[0].strides);
   simplify(copy);
-  kernels::elementwise_host(args);
+  return copy;
+}
+
+/// A dense copy for a read of a device's memory: on the current stream only if other code may have put work on the
+/// array there, so that the read waits for nothing else.
+Array gathered(const Array& array, const runtime::Access& read, const char* call, SourceLocation where) {
+  const Device device = array.device();
+  runtime::StreamCore& service = runtime::service_stream(device);
+  runtime::StreamCore& current = runtime::thread_stream(device);
+  runtime::StreamCore* stream = &service;
+  {
+    OrderLock lock(order_mutex());
+    runtime::settle(lock, service, {&read, 1});
+    if (current.is_exposed && can_read_on(current, device)) stream = &current;
+    runtime::order_before(*stream, {&read, 1}, call, where, false);  // nobody has to ask for what a read waits for
+  }
+  Array dense = make_array(*stream, ArrayAccess::shape(array), ArrayAccess::dtype(array), where);
+  const runtime::Access accesses[] = {whole(dense, runtime::AccessMode::write), read};
+  runtime::submit(*stream, {device, gather_command(array), accesses, call, where});
+  return dense;
 }
 
 }  // namespace
@@ -184,14 +203,18 @@ void gather(const Array& array, const void* first, void* target) {
 void copy_out(const Array& array, void* target, const char* call, SourceLocation where) {
   if (array.size() == 0) return;
   const runtime::Access read = whole(array, runtime::AccessMode::read);
+  const std::int64_t bytes = array.size_bytes();
   if (ArrayAccess::is_contiguous(array)) {
-    copy_bytes(read, target, call, where);
+    read_now(read, target, bytes, call, where, [&](runtime::StreamCore& stream, void* landing, const void* first) {
+      stream.backend().download(stream, landing, first, bytes);
+    });
   } else if (array.device().kind == DeviceKind::host) {
-    const auto span = std::make_unique<std::byte[]>(static_cast<std::size_t>(read.end - read.begin));
-    copy_bytes(read, span.get(), call, where);
-    gather(array, span.get() + read.first, target);
+    read_now(read, target, bytes, call, where, [&](runtime::StreamCore& stream, void* landing, void* first) {
+      void* const addresses[] = {landing, first};
+      stream.backend().run(stream, {stream.device, gather_command(array), {}, call, where}, addresses);
+    });
   } else {
-    copy_out(contiguous_copy(array, call, where), target, call, where);
+    copy_out(gathered(array, read, call, where), target, call, where);
   }
 }
 
