@@ -1,6 +1,7 @@
 // Arrays in the place of those that a graph was recorded with.
 
 #include "support.hpp"
+#include "support_memory.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <refrain/refrain.hpp>
@@ -164,6 +165,28 @@ BOOST_AUTO_TEST_CASE(two_arrays_that_come_to_share_elements_are_refused_at_the_r
   exec.bind(y, x);  // they have changed places now
   exec.replay();
   BOOST_TEST(holds(x, 3));
+}
+
+BOOST_AUTO_TEST_CASE(two_arrays_that_overlap_move_together_or_apart_and_not_into_another_overlap) {
+  const rf::test::Memory memory(64);
+  const rf::test::Memory other(64);
+  rf::Array x = rf::from_blob(memory.at(), {32});
+  const rf::Array same = rf::from_blob(memory.at(), {32}, {.deleter = [](void*) {}});  // another array's memory
+  const rf::GraphExec exec = rf::capture([&] { x += same; }).instantiate();
+  memory.fill(1);
+  other.fill(1);
+  exec.replay();
+  exec.bind(x, rf::from_blob(other.at(8), {32}));
+  exec.replay();  // apart
+  exec.bind(same, rf::from_blob(other.at(8), {32}));
+  exec.replay();  // together
+  BOOST_TEST(holds(rf::from_blob(memory.at(), {32}), 2));
+  BOOST_TEST(holds(rf::from_blob(other.at(8), {32}), 6));
+  exec.bind(same, rf::from_blob(other.at(7), {32}));  // elements are read after they were written
+  require_error(rf::Errc::illegal_state, [&] { exec.replay(); }, {"same elements"});
+  exec.bind(same, same);
+  exec.replay();
+  BOOST_TEST(holds(rf::from_blob(other.at(8), {32}), 8));
 }
 
 BOOST_AUTO_TEST_CASE(two_inputs_may_be_one_array) {

@@ -248,11 +248,16 @@ void Exec::prepare(StreamCore& stream, SourceLocation where) {
 void Exec::refuse_shared_elements(SourceLocation where) const {
   // The graph's order knows its arrays by the names of the recording.
   const std::vector<Access> recorded = boundary_accesses(*state_.program);
+  const auto distance = [](const Access& a, const Access& b) {
+    return a.begin + a.buffer->history_origin() - b.begin - b.buffer->history_origin();
+  };
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     for (std::size_t k = i + 1; k < recorded.size(); ++k) {
       if (recorded[i].buffer == recorded[k].buffer) continue;
       if (!runtime::conflict(state_.outside[i], state_.outside[k])) continue;
-      if (runtime::conflict(recorded[i], recorded[k])) continue;  // and so they were ordered
+      // They were recorded so: order and copies of what overlaps are right for as long as they lie alike.
+      const bool lie_as_recorded = distance(recorded[i], recorded[k]) == distance(state_.outside[i], state_.outside[k]);
+      if (lie_as_recorded && runtime::conflict(recorded[i], recorded[k])) continue;
       throw Error(
           Errc::illegal_state, "replay", state_.program->str(),
           "has two arrays bound to the same elements, of which it writes one, and its order takes them for two; "
