@@ -6,6 +6,8 @@
 #include <boost/test/unit_test.hpp>
 #include <refrain/refrain.hpp>
 
+#include <vector>
+
 namespace rf = refrain;
 using rf::test::filled;
 using rf::test::holds;
@@ -213,6 +215,26 @@ BOOST_AUTO_TEST_CASE(an_address_is_replaced_by_another) {
   exec.bind(one.data(), one.data());
   exec.replay();
   BOOST_TEST(holds(y, 10));
+}
+
+BOOST_AUTO_TEST_CASE(the_address_of_an_array_with_strides_is_that_of_its_first_element) {
+  const rf::test::Memory memory(16);
+  const rf::test::Memory other(16);
+  rf::from_blob(memory.at(), {16}).assign(1);
+  rf::from_blob(other.at(), {16}).assign(2);
+  rf::Array backwards = rf::from_blob(memory.at(14), {2, 4}, {.strides = {1, -3}});
+  const rf::GraphExec exec = rf::capture([&] { backwards.select(1).slice(0, 2) += 10; }).instantiate();
+  require_error(rf::Errc::invalid_value, [&] { exec.bind(memory.at(5), other.at(5)); }, {"address"});
+  exec.bind(memory.at(14), other.at(9));
+  exec.replay();
+  exec.bind(memory.at(14), memory.at(14));
+  exec.replay();
+  std::vector<float> expected(16, 2);
+  expected[10] = expected[7] = 12;
+  BOOST_TEST(other.values() == expected, boost::test_tools::per_element());
+  expected.assign(16, 1);
+  expected[15] = expected[12] = 11;
+  BOOST_TEST(memory.values() == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -105,6 +105,7 @@ Array from_blob(void* address, Shape shape, DType dtype, BlobOptions options, So
   Buffer* const buffer = Buffer::foreign(device, lowest, elements * size_of(dtype), where);
   buffer->shape = is_row_major(shape, strides) ? shape : Shape{elements};
   buffer->dtype = dtype;
+  buffer->given_at = extent.before * size_of(dtype);
   const Array all = ArrayAccess::make(buffer, buffer->shape, dtype);
   Array array = ArrayAccess::view(all, shape, strides, extent.before);
   if (options.deleter) {

@@ -9,6 +9,7 @@
 #include <refrain/launch.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <utility>
 
@@ -286,7 +287,9 @@ void Exec::bind(const void* recorded, void* address, SourceLocation where) {
   const OrderLock lock(order_mutex());
   require_changeable("bind", where);
   int count = 0;
-  const auto is_it = [&](const Buffer& buffer) { return buffer.is_foreign() && buffer.address() == recorded; };
+  const auto is_it = [&](const Buffer& buffer) {
+    return buffer.is_foreign() && static_cast<const std::byte*>(buffer.address()) + buffer.given_at == recorded;
+  };
   for (const runtime::BufferRef& buffer : state_.program->outside) {
     if (is_it(*buffer.get())) refuse_baked_in(buffer.get(), where);
   }
@@ -294,10 +297,12 @@ void Exec::bind(const void* recorded, void* address, SourceLocation where) {
     if (!is_it(*buffer.get())) continue;
     const auto known = state_.bindings.find(buffer.get());
     if (known != state_.bindings.end()) left.push_back(known->second);
-    const runtime::BufferRef named(Buffer::foreign(buffer->device(), address, buffer->size_bytes(), where));
+    void* const lowest = static_cast<std::byte*>(address) - buffer->given_at;
+    const runtime::BufferRef named(Buffer::foreign(buffer->device(), lowest, buffer->size_bytes(), where));
     named->shape = buffer->shape;
     named->dtype = buffer->dtype;
     named->is_array = buffer->is_array;
+    named->given_at = buffer->given_at;
     bind_buffer(buffer.get(), {named, 0});
     ++count;
   }

@@ -59,6 +59,8 @@ class Buffer {
   Shape shape;
   DType dtype = DType::float32;
   bool is_array = true;  ///< false for bytes at an address
+  /// Bytes from the address to the one that other code gave: not 0 where strides lead to lower ones.
+  std::int64_t given_at = 0;
 
   Device device() const noexcept { return device_; }
   std::int64_t size_bytes() const noexcept { return size_bytes_; }
