@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 using boost::test_tools::per_element;
 using boost::unit_test::label;
@@ -106,6 +107,25 @@ void check_pair(const Pair& pair) {
 /// Every second position of the axis from `begin` on.
 Array every_second(const Array& x, std::int64_t begin = 0, int axis = 0) {
   return x.slice({.begin = begin, .step = 2}, axis);
+}
+
+/// A view of a 6 x 6 x 6 array: the axes in any order, of each so many positions with any step that fits.
+Array any_view(const Array& x, const std::int64_t (&counts)[3], std::mt19937& random) {
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  constexpr int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  const auto& order = orders[pick(0, 5)];
+  Array view = x.permute({order[0], order[1], order[2]});
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t count = counts[axis];
+    const std::int64_t step = pick(1, count > 3 ? 1 : 2);
+    const std::int64_t reach = (count - 1) * step;
+    const std::int64_t begin = pick(0, 5 - reach);
+    view = view.slice({.begin = begin, .end = begin + reach + 1, .step = step}, axis);
+    if (pick(0, 2) == 0) view = view.flip(axis);
+  }
+  return view;
 }
 
 }  // namespace
@@ -223,6 +243,37 @@ BOOST_AUTO_TEST_CASE(a_target_that_overlaps_its_source_gets_what_a_temporary_wou
        }},
   };
   for (const Pair& pair : pairs) check_pair(pair);
+}
+
+BOOST_AUTO_TEST_CASE(any_two_views_of_an_array_may_overlap, *label("report-71")) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    std::int64_t counts[3];
+    for (std::int64_t& count : counts) count = std::uniform_int_distribution<std::int64_t>(1, 5)(random);
+    std::int64_t source_counts[3] = {counts[0], counts[1], counts[2]};
+    if (seed % 4 == 0) source_counts[seed / 4 % 3] = 1;  // repeated
+    const unsigned views = random();
+    const auto target = [&](const Array& x) {
+      std::mt19937 again(views);
+      return any_view(x, counts, again);
+    };
+    const auto source = [&](const Array& x) {
+      std::mt19937 again(views + seed % 2);  // alike, where it is 0
+      return any_view(x, source_counts, again).expand({counts[0], counts[1], counts[2]});
+    };
+    const InPlace& op = in_place_ops[seed % 3];
+    const Shape shape = {6, 6, 6};
+    Numbers expected = counted_numbers(shape.size());
+    for (int i = 0; i < 2; ++i) reference(op, expected, places(target, shape), places(source, shape));
+    for (const Mode mode : seed % 8 < 6 ? std::vector{Mode::eager} : std::vector<Mode>(all_modes)) {
+      Array x = counted(shape);
+      run_times(mode, 2, [&] {
+        Array to = target(x);
+        op.run(to, source(x));
+      });
+      BOOST_TEST(same(values(x), expected), "seed " << seed << " " << op.name << " " << mode);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_transposed_sum_in_place_is_the_same_each_time, *label("report-71")) {
