@@ -1,7 +1,10 @@
 // Which dtype an op has, and what its numbers are: promotion, true division, wrap-around, in-place targets, casts.
 
 #include "support.hpp"
+#include "support_numbers.hpp"
 #include "support_reference.hpp"
+
+#include <refrain/ops.hpp>
 
 #include <array>
 #include <cmath>
@@ -15,7 +18,36 @@ namespace refrain::test {
 
 namespace {
 
-constexpr std::array<DType, 5> all_dtypes = {DType::bool_, DType::int32, DType::int64, DType::float32, DType::float64};
+/// The dtype of `a op b`: rows are a's dtype, columns b's or the kind of a scalar. Bools alone have no arithmetic: what
+/// the table says of them holds for the ops that they have, and `/`, which gives float32 where the table has no float.
+constexpr std::string_view promotion_table = R"(
+|              | bool     | uint8    | int32    | int64    | float16  | bfloat16 | float32  | float64  |
+|--------------|----------|----------|----------|----------|----------|----------|----------|----------|
+| **bool**     | bool     | uint8    | int32    | int64    | float16  | bfloat16 | float32  | float64  |
+| **uint8**    | uint8    | uint8    | int32    | int64    | float16  | bfloat16 | float32  | float64  |
+| **int32**    | int32    | int32    | int32    | int64    | float16  | bfloat16 | float32  | float64  |
+| **int64**    | int64    | int64    | int64    | int64    | float16  | bfloat16 | float32  | float64  |
+| **float16**  | float16  | float16  | float16  | float16  | float16  | float32  | float32  | float64  |
+| **bfloat16** | bfloat16 | bfloat16 | bfloat16 | bfloat16 | float32  | bfloat16 | float32  | float64  |
+| **float32**  | float32  | float32  | float32  | float32  | float32  | float32  | float32  | float64  |
+| **float64**  | float64  | float64  | float64  | float64  | float64  | float64  | float64  | float64  |
+)";
+
+constexpr std::string_view scalar_table = R"(
+|              | a bool   | an integer | a floating-point number |
+|--------------|----------|------------|-------------------------|
+| **bool**     | bool     | int64      | float32                 |
+| **uint8**    | uint8    | uint8      | float32                 |
+| **int32**    | int32    | int32      | float32                 |
+| **int64**    | int64    | int64      | float32                 |
+| **float16**  | float16  | float16    | float16                 |
+| **bfloat16** | bfloat16 | bfloat16   | bfloat16                |
+| **float32**  | float32  | float32    | float32                 |
+| **float64**  | float64  | float64    | float64                 |
+)";
+
+constexpr std::array<DType, 8> all_dtypes = {DType::bool_,   DType::uint8,    DType::int32,   DType::int64,
+                                             DType::float16, DType::bfloat16, DType::float32, DType::float64};
 
 constexpr DType i32 = DType::int32;
 constexpr DType i64 = DType::int64;
@@ -23,26 +55,31 @@ constexpr DType f32 = DType::float32;
 constexpr DType f64 = DType::float64;
 constexpr DType refused = DType::bool_;  // two bools have no arithmetic
 
-/// The dtype of a + b, a - b and a * b; rows are a's dtype, columns b's, in the order of all_dtypes.
-constexpr DType arithmetic[5][5] = {
-    {refused, i32, i64, f32, f64},  // bool
-    {i32, i32, i64, f32, f64},      // int32
-    {i64, i64, i64, f32, f64},      // int64
-    {f32, f32, f32, f32, f64},      // float32
-    {f64, f64, f64, f64, f64},      // float64
-};
+DType dtype_named(const std::string& name) {
+  for (const DType dtype : all_dtypes) {
+    if (name == to_string(dtype)) return dtype;
+  }
+  throw std::invalid_argument("no dtype: " + name);
+}
 
-/// The dtype of a / b.
-constexpr DType division[5][5] = {
-    {f32, f32, f32, f32, f64}, {f32, f32, f32, f32, f64}, {f32, f32, f32, f32, f64},
-    {f32, f32, f32, f32, f64}, {f64, f64, f64, f64, f64},
-};
+/// The entry in the row of `left`.
+DType entry(std::string_view table, DType left, std::size_t column) {
+  const std::string row = "**" + std::string(to_string(left)) + "**";
+  std::istringstream cells(std::string(table.substr(table.find(row) + row.size())));
+  std::string name;
+  for (std::size_t i = 0; i <= column; ++i) cells >> name >> name;  // a bar and a cell
+  return dtype_named(name);
+}
+DType sum_dtype(DType left, DType right) { return entry(promotion_table, left, static_cast<std::size_t>(right)); }
+DType quotient_of(DType sum) { return is_floating(sum) ? sum : f32; }
 
-/// The same with a scalar on either side; columns are a bool, an integer and a floating-point number.
-constexpr DType scalar_arithmetic[5][3] = {
-    {refused, i64, f32}, {i32, i32, f32}, {i64, i64, f32}, {f32, f32, f32}, {f64, f64, f64}};
-constexpr DType scalar_division[5][3] = {
-    {f32, f32, f32}, {f32, f32, f32}, {f32, f32, f32}, {f32, f32, f32}, {f64, f64, f64}};
+/// The number that the dtype makes of this one.
+double stored_in(DType dtype, double value) {
+  return with_type(dtype, [&]<class T>(T) {
+    const bool is_whole = std::is_integral_v<T>;
+    return static_cast<double>(converted<T>(value, is_whole));  // integers keep the low bits
+  });
+}
 
 double value_in(DType dtype, double value) { return dtype == DType::bool_ ? 1 : value; }
 Array of(DType dtype, double value) { return full({3}, value, {.dtype = dtype}); }
@@ -56,8 +93,7 @@ void require_result(DType dtype, double value, const std::function<Array()>& fn)
   for (const Mode mode : {Mode::eager, Mode::graph, Mode::live}) {
     const Array result = run_as(mode, fn);
     BOOST_TEST(result.dtype() == dtype);
-    const double expected = dtype == f32 ? static_cast<double>(static_cast<float>(value)) : value;
-    BOOST_TEST(numbers(result) == std::vector<double>(3, expected), per_element());
+    BOOST_TEST(numbers(result) == std::vector<double>(3, stored_in(dtype, value)), per_element());
   }
 }
 
@@ -129,25 +165,30 @@ void require_cast(std::vector<From> from, const std::vector<To>& to) {
 BOOST_AUTO_TEST_SUITE(dtypes)
 
 BOOST_AUTO_TEST_CASE(two_arrays_follow_the_promotion_table, *label("report-77")) {
-  for (std::size_t row = 0; row < 5; ++row) {
-    for (std::size_t column = 0; column < 5; ++column) {
-      const Array a = of(all_dtypes[row], 6);
-      const Array b = of(all_dtypes[column], 4);
-      const double x = value_in(a.dtype(), 6);
-      const double y = value_in(b.dtype(), 4);
-      BOOST_TEST_CONTEXT(a.dtype() << " and " << b.dtype()) {
-        require_result(arithmetic[row][column], x + y, [&] { return a + b; });
-        require_result(arithmetic[row][column], x - y, [&] { return a - b; });
-        require_result(arithmetic[row][column], x * y, [&] { return a * b; });
-        require_result(division[row][column], x / y, [&] { return a / b; });
-        if (arithmetic[row][column] != refused) BOOST_TEST(promote(a.dtype(), b.dtype()) == arithmetic[row][column]);
+  for (const DType left : all_dtypes) {
+    for (const DType right : all_dtypes) {
+      const Array a = of(left, 6);
+      const Array b = of(right, 4);
+      const double x = value_in(left, 6);
+      const double y = value_in(right, 4);
+      const DType dtype = sum_dtype(left, right);
+      BOOST_TEST_CONTEXT(left << " and " << right) {
+        require_result(dtype, x + y, [&] { return a + b; });
+        require_result(dtype, x - y, [&] { return a - b; });
+        require_result(dtype, x * y, [&] { return a * b; });
+        require_result(quotient_of(dtype), x / y, [&] { return a / b; });
+        BOOST_TEST(promote(left, right) == dtype);
+        BOOST_TEST(where(array({true, false, true}), a, b).dtype() == dtype);
+        BOOST_TEST(numbers(a >= b) == std::vector<double>(3, x >= y ? 1 : 0), per_element());
       }
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(scalars_on_either_side_follow_the_promotion_table, *label("report-77")) {
-  const auto check = [](const Array& a, auto scalar, DType sum, DType quotient) {
+  const auto check = [](const Array& a, auto scalar, std::size_t column) {
+    const DType sum = entry(scalar_table, a.dtype(), column);
+    const DType quotient = quotient_of(sum);
     const double x = value_in(a.dtype(), 6);
     const auto y = static_cast<double>(scalar);
     BOOST_TEST_CONTEXT(a.dtype() << " and scalar " << +scalar) {
@@ -160,19 +201,42 @@ BOOST_AUTO_TEST_CASE(scalars_on_either_side_follow_the_promotion_table, *label("
       require_result(quotient, y / x, [&] { return scalar / a; });
     }
   };
-  for (std::size_t row = 0; row < 5; ++row) {
-    const Array a = of(all_dtypes[row], 6);
-    check(a, true, scalar_arithmetic[row][0], scalar_division[row][0]);
-    check(a, 4, scalar_arithmetic[row][1], scalar_division[row][1]);
-    check(a, std::int64_t{4}, scalar_arithmetic[row][1], scalar_division[row][1]);
-    check(a, 0.5, scalar_arithmetic[row][2], scalar_division[row][2]);
-    check(a, 0.5f, scalar_arithmetic[row][2], scalar_division[row][2]);
+  for (const DType dtype : all_dtypes) {
+    const Array a = of(dtype, 6);
+    check(a, true, 0);
+    check(a, 4, 1);
+    check(a, std::int64_t{4}, 1);
+    check(a, std::uint8_t{4}, 1);
+    check(a, 0.5, 2);
+    check(a, 0.5f, 2);
   }
 }
 
-BOOST_AUTO_TEST_CASE(one_minus_a_bool_array_is_an_integer) {
-  const Array inverted = 1 - array({true, false});
-  BOOST_TEST(inverted.to_vector<std::int64_t>() == (std::vector<std::int64_t>{0, 1}), per_element());
+BOOST_AUTO_TEST_CASE(one_minus_a_bool_array_is_an_integer, *label("report-77")) {
+  const Array flags = array({true, false});
+  for (const Mode mode : all_modes) {
+    const Array inverted = run_as(mode, [&] { return 1 - flags; });
+    BOOST_TEST(inverted.to_vector<std::int64_t>() == (std::vector<std::int64_t>{0, 1}), per_element());
+  }
+  require_error(Errc::invalid_value, [&] { true - flags; }, {"bool", "cast"});
+  require_error(Errc::invalid_value, [&] { ones({2}, {.dtype = DType::bool_}) - flags; }, {"bool", "cast"});
+}
+
+BOOST_AUTO_TEST_CASE(zero_minus_one_is_255_in_uint8, *label("report-77")) {
+  const Array zero = zeros({2}, {.dtype = DType::uint8});
+  const Array one = ones({2}, {.dtype = DType::uint8});
+  const std::vector<std::uint8_t> expected = {255, 255};
+  for (const Mode mode : all_modes) {
+    const auto values = [&](const std::function<Array()>& fn) { return run_as(mode, fn).to_vector<std::uint8_t>(); };
+    BOOST_TEST(values([&] { return zero - one; }) == expected, per_element());
+    BOOST_TEST(values([&] { return zero - 1; }) == expected, per_element());
+    BOOST_TEST(values([&] { return 0 - one; }) == expected, per_element());
+    BOOST_TEST(values([&] { return -one; }) == expected, per_element());
+    Array target = snapshot(zero);
+    BOOST_TEST(values([&] { return target -= 1; }) == expected, per_element());
+  }
+  require_error(Errc::invalid_value, [&] { zero + -1; }, {"-1", "uint8"});
+  require_error(Errc::invalid_value, [&] { zero + 256; }, {"256", "uint8"});
 }
 
 BOOST_AUTO_TEST_CASE(a_scalar_is_rounded_to_the_arrays_dtype) {
@@ -181,15 +245,16 @@ BOOST_AUTO_TEST_CASE(a_scalar_is_rounded_to_the_arrays_dtype) {
 }
 
 BOOST_AUTO_TEST_CASE(in_place_ops_that_would_narrow_are_refused_and_leave_the_target, *label("report-77")) {
-  for (std::size_t row = 0; row < 5; ++row) {
-    for (std::size_t column = 0; column < 5; ++column) {
-      Array target = of(all_dtypes[row], 6);
-      const Array operand = of(all_dtypes[column], 4);
+  for (const DType left : all_dtypes) {
+    for (const DType right : all_dtypes) {
+      Array target = of(left, 6);
+      const Array operand = of(right, 4);
+      const DType dtype = sum_dtype(left, right);
       const double x = value_in(target.dtype(), 6);
       const double y = value_in(operand.dtype(), 4);
       BOOST_TEST_CONTEXT(target.dtype() << " and " << operand.dtype()) {
         double expected = x;
-        if (arithmetic[row][column] != refused && arithmetic[row][column] == target.dtype()) {
+        if (dtype != refused && dtype == left) {
           target += operand;
           expected = x + y;
         } else {
@@ -197,12 +262,24 @@ BOOST_AUTO_TEST_CASE(in_place_ops_that_would_narrow_are_refused_and_leave_the_ta
           require_error(Errc::invalid_value, [&] { target *= operand; }, {to_string(target.dtype()), "cast"});
         }
         BOOST_TEST(numbers(target) == std::vector<double>(3, expected), per_element());
-        if (division[row][column] != target.dtype()) {
+        if (quotient_of(dtype) != left) {
           require_error(Errc::invalid_value, [&] { target /= operand; }, {to_string(target.dtype()), "cast"});
           BOOST_TEST(numbers(target) == std::vector<double>(3, expected), per_element());
         }
       }
     }
+  }
+  for (const DType dtype : all_dtypes) {
+    Array target = of(dtype, 6);
+    const auto require_narrowing = [&](auto scalar, std::size_t column) {
+      const DType sum = entry(scalar_table, dtype, column);
+      if (sum == dtype) return;
+      require_error(Errc::invalid_value, [&] { target.assign(scalar); },
+                    {to_string(dtype), to_string(sum), "narrow", "cast"});
+      require_error(Errc::invalid_value, [&] { target += scalar; }, {to_string(dtype), to_string(sum), "cast"});
+    };
+    require_narrowing(3, 1);
+    require_narrowing(0.5, 2);
   }
   Array integers = array({1, 2});
   require_error(Errc::invalid_value, [&] { integers += 1.5; }, {"int64", "float32", "narrow"});

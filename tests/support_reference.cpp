@@ -1,5 +1,7 @@
 #include "support_reference.hpp"
 
+#include "support_numbers.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -8,22 +10,6 @@
 namespace refrain::test {
 
 namespace {
-
-/// Calls `fn` with a value of the C++ type of this dtype.
-template <class Fn>
-auto with_type(DType dtype, Fn&& fn) {
-  switch (dtype) {
-    case DType::bool_: return fn(bool{});
-    case DType::uint8: return fn(std::uint8_t{});
-    case DType::float16: return fn(float16{});
-    case DType::bfloat16: return fn(bfloat16{});
-    case DType::int32: return fn(std::int32_t{});
-    case DType::int64: return fn(std::int64_t{});
-    case DType::float32: return fn(float{});
-    case DType::float64: break;
-  }
-  return fn(double{});
-}
 
 template <class T>
 bool same_bits(T a, T b) {
