@@ -9,6 +9,9 @@ namespace refrain::test {
 
 namespace {
 
+constexpr std::initializer_list<DType> every_dtype = {DType::bool_,   DType::uint8,    DType::int32,   DType::int64,
+                                                      DType::float16, DType::bfloat16, DType::float32, DType::float64};
+
 template <class T>
 T as(Real x) {
   if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
@@ -142,11 +145,51 @@ BOOST_AUTO_TEST_CASE(the_types_of_16_bits_convert_as_the_dtypes_do) {
 
 BOOST_AUTO_TEST_CASE(scalars_convert_as_arrays_do) {
   for (const double x : sources<double>()) {
-    for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    for (const DType dtype : every_dtype) {
       const Array expected = array({x}, {.dtype = DType::float64}).cast(dtype);
       BOOST_TEST_REQUIRE(same_bits(full({1}, x, {.dtype = dtype}), expected));
     }
   }
+  for (const std::int64_t x : sources<std::int64_t>()) {
+    for (const DType dtype : {DType::bool_, DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+      BOOST_TEST_REQUIRE(same_bits(full({1}, x, {.dtype = dtype}), array({x}).cast(dtype)));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_parameters_new_value_is_converted_as_its_first_one) {
+  const Param<double> factor(1.0);
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    const Array x = array({3}, {.dtype = dtype});
+    auto [graph, y] = capture([&] { return x * factor; });
+    GraphExec exec = graph.instantiate();
+    for (const double value : {0.1, 1e-7, 1e300, 1.0 + 0x1p-11 + 0x1p-40, 1.0 + 0x1p-8 + 0x1p-40}) {
+      exec.set(factor, value);
+      exec.replay();
+      BOOST_TEST_REQUIRE(same_bits(y, x * value));
+    }
+  }
+  const Param<int> step(1);
+  const Array small = array({250}, {.dtype = DType::uint8});
+  auto [graph, y] = capture([&] { return small + step; });
+  GraphExec exec = graph.instantiate();
+  require_error(Errc::invalid_value, [&] { exec.set(step, 256); }, {"256", "uint8"});
+  exec.set(step, 7);
+  exec.replay();
+  BOOST_TEST(y.item<int>() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_item_is_its_number) {
+  for (const DType dtype : every_dtype) {
+    const Array one = ones({1, 1}, {.dtype = dtype});
+    BOOST_TEST(one.item<bool>());
+    BOOST_TEST(one.item<std::uint8_t>() == 1);
+    BOOST_TEST(one.item<std::int64_t>() == 1);
+    BOOST_TEST(one.item<double>() == 1);
+  }
+  BOOST_TEST(array({-1.5}, {.dtype = DType::bfloat16}).item<float>() == -1.5F);
+  BOOST_TEST(array({-1.5}, {.dtype = DType::float16}).item<int>() == -1);
+  BOOST_TEST(array({200}, {.dtype = DType::uint8}).item<int>() == 200);
 }
 
 BOOST_AUTO_TEST_CASE(a_cast_to_the_own_dtype_is_the_array_itself) {

@@ -1,6 +1,7 @@
 // Each op of the table on integers and bools, against exact integers.
 
 #include "support.hpp"
+#include "support_memory.hpp"
 #include "support_numbers.hpp"
 #include "support_reference.hpp"
 
@@ -123,6 +124,15 @@ BOOST_AUTO_TEST_CASE(division_floors_and_by_zero_gives_zero, *label("report-69")
       "%", [](auto& x, auto& y) { return x % y; }, [](Wide x, Wide y) { return y == 0 ? 0 : x - y * floor_of(x, y); });
 }
 
+BOOST_AUTO_TEST_CASE(true_division_is_that_of_float32) {
+  on_each_integer([]<class T>(T) {
+    const auto as_float = [](T x) { return static_cast<float>(x); };
+    require_all<T, float>(
+        "div", [](auto& x, auto& y) { return x / y; },
+        [&](T x, T y, float got) { return is_identical(got, as_float(x) / as_float(y)); });
+  });
+}
+
 BOOST_AUTO_TEST_CASE(scalar_divisors_and_in_place_divisions_do_the_same, *label("report-69")) {
   on_each_integer([]<class T>(T) {
     const bool is_signed = std::numeric_limits<T>::is_signed;
@@ -225,11 +235,40 @@ BOOST_AUTO_TEST_CASE(bools_compare_and_combine) {
   check(logical_and, {false, false, false, true});
   check(logical_or, {false, true, true, true});
   check(logical_xor, {false, true, true, false});
+  check([](auto& a, auto& b) { return where(a, b, true); }, {true, true, false, true});
+  check([](auto& a, auto& b) { return where(a, false, b); }, {false, true, false, false});
   check([](auto& a, auto& b) { return a & b; }, {false, false, false, true});
   check([](auto& a, auto& b) { return a | b; }, {false, true, true, true});
   check([](auto& a, auto& b) { return a ^ b; }, {false, true, true, false});
   check([](auto& a, auto&) { return ~a; }, {true, true, false, false});
   check([](auto& a, auto&) { return logical_not(a); }, {true, true, false, false});
+}
+
+BOOST_AUTO_TEST_CASE(a_bool_of_other_code_may_be_any_byte) {
+  const Memory memory(2);
+  from_blob(memory.at(), {8}, DType::uint8).assign(array({0, 1, 2, 128, 255, 0, 3, 1}).cast(DType::uint8));
+  const Array flags = from_blob(memory.at(), {8}, DType::bool_);
+  const Array ones_and_zeros = array({0, 1, 1, 1, 1, 0, 1, 1});
+  const Array truth = ones_and_zeros.cast(DType::bool_);
+  const auto check = [&](const std::function<Array(const Array&)>& fn) {
+    for (const Mode mode : all_modes) {
+      const Array got = run_as(mode, [&] { return fn(flags); });
+      BOOST_TEST(numbers(got) == numbers(fn(truth)), per_element());
+    }
+  };
+  BOOST_TEST(flags.to_vector<bool>() == truth.to_vector<bool>());
+  check([](auto& x) { return x.cast(DType::int32); });
+  check([](auto& x) { return x.cast(DType::float16); });
+  check([](auto& x) { return where(x, 5, 7); });
+  check([](auto& x) { return where(x.slice({.step = -2}), x.slice(0, 4), false); });
+  check([](auto& x) { return x == true; });
+  check([](auto& x) { return x < x.flip(0); });
+  check([](auto& x) { return x ^ x.flip(0); });
+  check([](auto& x) { return x & true; });
+  check([](auto& x) { return ~x; });
+  check([](auto& x) { return logical_not(x); });
+  check([](auto& x) { return logical_xor(x, 1); });
+  check([](auto& x) { return x + 1; });
 }
 
 BOOST_AUTO_TEST_CASE(logical_ops_take_operands_of_any_two_dtypes) {
