@@ -4,6 +4,7 @@
 #include "runtime/array_access.hpp"
 #include "runtime/geometry.hpp"
 #include "runtime/scalar.hpp"
+#include "runtime/submit.hpp"
 
 #include <refrain/error.hpp>
 #include <refrain/launch.hpp>
@@ -271,6 +272,11 @@ void Exec::bind(const Array& recorded, const Array& array, SourceLocation where)
   if (array.buffer()->address() == nullptr && array.size() > 0) {
     throw Error(Errc::illegal_state, "bind", "an array of a graph",
                 "has no memory before its graph is instantiated; instantiate that first", where);
+  }
+  if (std::any_of(uses.begin(), uses.end(), [&](const Access& access) {
+        return access.buffer == buffer && access.mode == runtime::AccessMode::write;
+      })) {
+    runtime::refuse_write(*array.buffer(), "bind", where);
   }
   const auto known = state_.bindings.find(buffer);
   if (known != state_.bindings.end()) left = known->second;

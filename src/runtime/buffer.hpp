@@ -58,7 +58,8 @@ class Buffer {
   // What the block was made to hold; set once, by the array layer.
   Shape shape;
   DType dtype = DType::float32;
-  bool is_array = true;  ///< false for bytes at an address
+  bool is_array = true;       ///< false for bytes at an address
+  bool is_read_only = false;  ///< other code's, which lets nobody write it
   /// Bytes from the address to the one that other code gave: not 0 where strides lead to lower ones.
   std::int64_t given_at = 0;
 

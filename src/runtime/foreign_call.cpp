@@ -156,6 +156,7 @@ void record_call(OrderLock& lock, Recorder& recorder, StreamCore& stream, const 
 
 void submit_call(StreamCore& stream, const Command& command, const refrain::detail::StreamFunction& function) {
   refuse_in_callback(command.label, command.where);
+  refuse_writes(command);
   notice_capture(stream, command.label, command.where);
   destroy_retired();
   const std::shared_ptr<StreamCore> held = stream.shared_from_this();

@@ -42,6 +42,18 @@ void require_blocks(const StreamCore& stream, const Command& command) {
   }
 }
 
+void refuse_write(const Buffer& buffer, const char* call, SourceLocation where) {
+  if (!buffer.is_read_only) return;
+  throw Error(Errc::not_permitted, call, "an array of read-only memory",
+              "may not be written, as the code that gave the memory says; write to a copy of it", where);
+}
+
+void refuse_writes(const Command& command) {
+  for (const Access& access : command.accesses) {
+    if (access.mode == AccessMode::write) refuse_write(*access.buffer, command.label, command.where);
+  }
+}
+
 namespace {
 
 void run_now(StreamCore& stream, const Command& command) {
@@ -72,6 +84,7 @@ namespace {
 template <class Run>
 bool issue(StreamCore& stream, const Command& command, Run run) {
   refuse_in_callback(command.label, command.where);
+  refuse_writes(command);
   notice_capture(stream, command.label, command.where);
   destroy_retired();
   {

@@ -6,10 +6,17 @@
 
 namespace refrain::runtime {
 
+class Buffer;
 class StreamCore;
 
 /// @throws Error(Errc::illegal_state) when a buffer has no block, as when another thread ended its capture just now
 void require_blocks(const StreamCore& stream, const Command& command);
+
+/// @throws Error(Errc::not_permitted) when the buffer's memory may not be written
+void refuse_write(const Buffer& buffer, const char* call, SourceLocation where);
+
+/// The same for all that the command writes.
+void refuse_writes(const Command& command);
 
 /// Waits on the host for what such a command must come after and its stream cannot wait for. With the order lock held,
 /// which is given up while waiting.
