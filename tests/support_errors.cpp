@@ -45,6 +45,7 @@ std::string normalised(std::string text) {
       {std::regex(R"((host|cuda):-?\d+)"), "DEVICE"},
       {std::regex(R"(use one of( DEVICE)+)"), "use one of DEVICES"},
       {std::regex(R"([^\s]+\.(cpp|cu|hpp):\d+)"), "FILE:LINE"},
+      {std::regex(R"(/\S*/refrain_tests_\w+)"), "A_FILE"},
       {std::regex(R"(\d+ live ones)"), "N live ones"},
       {std::regex(R"(over the limit of \d+)"), "over the limit of N"},
   };

@@ -8,7 +8,8 @@
 
 namespace refrain::test {
 
-/// The text without what differs from run to run: numbers of streams, events and graphs, devices, places, bytes in use.
+/// The text without what differs from run to run: numbers of streams, events and graphs, devices, places, temporary
+/// files, bytes in use.
 std::string normalised(std::string text);
 
 /// Runs `fn`, which must throw refrain::Error with a place in the suite, and compares its normalised text with the
