@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(an_array_of_a_capture_has_an_address_once_there_is_memory) 
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_array_whose_address_was_taken_keeps_its_block_without_a_holder) {
+BOOST_AUTO_TEST_CASE(an_array_with_an_address_keeps_its_block_without_a_holder) {
   Array x;
   auto graph = capture([&] { return x = ones({4}) + 1; }).first;
   GraphExec first_one = graph.instantiate();

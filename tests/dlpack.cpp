@@ -241,7 +241,11 @@ BOOST_AUTO_TEST_CASE(a_consumers_stream_is_made_to_wait_and_waited_for, *boost::
     const StreamGuard on(producer);
     x += 1;
   }
-  DLManagedTensorVersioned* const tensor = to_dlpack(x, {.stream = consumer});
+  DLManagedTensorVersioned* tensor = nullptr;
+  {
+    const HazardsScope asked_for(Hazards::error);
+    tensor = to_dlpack(x, {.stream = consumer});
+  }
   BOOST_TEST(!consumer.query());
   BOOST_TEST(gate.open());
   consumer.synchronize();

@@ -12,7 +12,7 @@ namespace refrain {
 
 namespace detail {
 
-/// The address of the first element, which the array keeps from now on.
+/// The address of the first element.
 void* address_of(const Array& array, DType dtype, bool is_written, SourceLocation where);
 /// The same of a contiguous host array, after waiting for what its reader, or its writer, must come after.
 void* host_elements(const Array& array, DType dtype, bool is_written, SourceLocation where);
@@ -23,8 +23,8 @@ void* host_elements(const Array& array, DType dtype, bool is_written, SourceLoca
 /// need not be contiguous. Waits for nothing: work on the array that was issued before may still be under way, and
 /// nobody hears of what other code does at the address. So that code must be ordered by streams, and the array kept
 /// until it is done; `Stream::enqueue` with an access of the array does both. `data<const T>` is for reading.
-/// Pins an array that is made in a capture: whoever holds it, it keeps a block of its own, which it has once the graph
-/// is instantiated.
+/// An array that is made in a capture has a block of its own, and keeps it, once the graph is instantiated while
+/// somebody holds the array.
 /// @throws Error(Errc::invalid_value) when T is not the dtype's type; illegal_state when the array has no memory yet;
 ///         not_permitted for a T that is not const, when the memory is read-only
 template <class T>

@@ -24,7 +24,7 @@ struct ToDlpackOptions {
 };
 
 /// The array's elements, not a copy, for code that understands DLPack: PyTorch, CuPy, NumPy, JAX. Strides are the
-/// array's; the device is kDLCPU or kDLCUDA. The memory is kept, and pinned as by `data`, until the struct's deleter is
+/// array's; the device is kDLCPU or kDLCUDA. The memory is kept where it is until the struct's deleter is
 /// called, which may happen in any thread, once. After the hand-over other code's work is ordered by streams, as that
 /// of `from_blob`.
 /// @throws Error(Errc::illegal_state) when the array has no memory or no values yet; capture_unsupported where the host

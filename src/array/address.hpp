@@ -5,7 +5,7 @@
 
 namespace refrain {
 
-/// The address of the array's first element, null where there are none. Pins an array that was made in a capture.
+/// The address of the array's first element, null where there are none: for good, however its graph is instantiated.
 /// @throws Error(Errc::illegal_state) when it has no memory yet, or never will
 void* pinned_address(const Array& array, const char* call, SourceLocation where);
 

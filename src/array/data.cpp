@@ -21,11 +21,11 @@ void* pinned_address(const Array& array, const char* call, SourceLocation where)
   const runtime::Access access = whole(array, runtime::AccessMode::read);
   const OrderLock lock(runtime::order_mutex());
   if (array.size() == 0) return nullptr;
-  if (buffer.state() != Buffer::State::ready) buffer.share();
   if (buffer.state() == Buffer::State::discarded) {
     throw Error(Errc::illegal_state, call, "an array of a discarded capture",
                 "has no memory and never will; make it again", where);
   }
+  // A block that is there stays the array's, in later executables too.
   // A live capture may have given it a block on some devices: no program should depend on that.
   const bool is_being_made = buffer.recorder() != nullptr;
   if (buffer.address() != nullptr && !is_being_made) return access.address(buffer.address());

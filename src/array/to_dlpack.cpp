@@ -91,6 +91,12 @@ void hand_over(const Array& array, const Stream& stream, bool is_read_only, Sour
   require_usable(array, call, where);
   StreamCore& core = stream.core(where);
   const runtime::Access access = whole(array, is_read_only ? AccessMode::read : AccessMode::write);
+  {
+    // The order is asked for, so it is no finding that nothing else gives it.
+    runtime::OrderLock lock(runtime::order_mutex());
+    runtime::settle_before(lock, core, {&access, 1});
+    if (runtime::recorder_of(core) == nullptr) runtime::order_before(core, {&access, 1}, call, where, false);
+  }
   auto nothing = [](cudaStream_t, void* const*) {};
   runtime::submit_call(core, {core.device, runtime::ForeignCommand{}, {&access, 1}, call, where},
                        detail::StreamFunction(nothing));
