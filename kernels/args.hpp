@@ -82,10 +82,12 @@ struct ReduceArgs {
 };
 
 enum class Distribution : unsigned char {
-  uniform,    ///< float32, float64: [0, 1)
-  normal,     ///< float32, float64
-  randint32,  ///< low + (32 random bits % range): int32, int64
-  randint64   ///< low + (64 random bits % range): int32, int64
+  uniform,      ///< [first, second): floating types
+  normal,       ///< of mean `first` and standard deviation `second`: floating types
+  bernoulli,    ///< 1 with probability `first`, else 0: bool and floating types
+  exponential,  ///< of rate `first`: floating types
+  randint32,    ///< low + (32 random bits % range): int32, int64
+  randint64     ///< low + (64 random bits % range): int32, int64
 };
 
 /// Cells before the offsets of a device's counters: the seed, and how far one replay moves the generator.
@@ -96,10 +98,11 @@ inline constexpr int counter_header = 2;
 struct RandomArgs {
   Distribution distribution;
   Type type;
-  int grid;   ///< blocks of 256 threads, part of the layout
-  i64 size;   ///< > 0
-  i64 low;    ///< randint
-  u64 range;  ///< randint, > 0
+  int grid;              ///< blocks of 256 threads, part of the layout
+  i64 size;              ///< > 0
+  i64 low;               ///< randint
+  u64 range;             ///< randint, > 0
+  double first, second;  ///< the other distributions
   u64 seed;
   u64 offset;  ///< multiple of 4; what the generator stood at
   void* out;

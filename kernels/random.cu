@@ -5,8 +5,8 @@
 namespace refrain::kernels {
 namespace {
 
-/// grid x 256 threads, both part of the layout. Writes size x sizeof(T) bytes, 4 or 8 per access: neighbouring threads
-/// write neighbouring numbers. With counters reads 24 bytes and writes 8 per block. Deterministic.
+/// grid x 256 threads, both part of the layout. Writes size x sizeof(T) bytes, one number per access: neighbouring
+/// threads write neighbouring numbers. With counters reads 24 bytes and writes 8 per block. Deterministic.
 template <Distribution distribution, class T>
 __global__ void __launch_bounds__(random_block) random(const __grid_constant__ RandomArgs args) {
   const bool counted = args.counters != nullptr;
@@ -20,27 +20,22 @@ __global__ void __launch_bounds__(random_block) random(const __grid_constant__ R
   }
 }
 
-using Kernel = void (*)(RandomArgs);
+struct FindKernel {
+  void (*kernel)(RandomArgs) = nullptr;
 
-Kernel find_kernel(Distribution distribution, Type type) {
-  const bool narrow = type == Type::float32 || type == Type::int32;
-  switch (distribution) {
-    case Distribution::uniform:
-      return narrow ? random<Distribution::uniform, float> : random<Distribution::uniform, double>;
-    case Distribution::normal:
-      return narrow ? random<Distribution::normal, float> : random<Distribution::normal, double>;
-    case Distribution::randint32:
-      return narrow ? random<Distribution::randint32, i32> : random<Distribution::randint32, i64>;
-    case Distribution::randint64:
-      return narrow ? random<Distribution::randint64, i32> : random<Distribution::randint64, i64>;
+  template <Distribution distribution, class T>
+  bool at() {
+    kernel = random<distribution, T>;
+    return true;
   }
-  return nullptr;
-}
+};
 
 }  // namespace
 
 cudaError_t launch_random(const RandomArgs& args, const Target& target) {
-  return launch(find_kernel(args.distribution, args.type), args.grid, random_block, args, target);
+  FindKernel found;
+  if (!visit_draw(args.distribution, args.type, found)) return cudaErrorInvalidDeviceFunction;
+  return launch(found.kernel, args.grid, random_block, args, target);
 }
 
 }  // namespace refrain::kernels

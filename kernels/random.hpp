@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/args.hpp"
+#include "kernels/half.hpp"
 #include "kernels/random_plan.hpp"
 #if !defined(__CUDA_ARCH__)
 #include "kernels/host_math.hpp"
@@ -47,12 +48,6 @@ REFRAIN_HOST_DEVICE double uniform_double(u32 x, u32 y) {
   return bits * 0x1p-53 + 0x1p-54;
 }
 
-/// (0, 1] to [0, 1) as PyTorch does it: only 1 changes.
-template <class T>
-REFRAIN_HOST_DEVICE T reverse_bounds(T u) {
-  return u == 1 ? T(0) : u;
-}
-
 // Normal numbers: Box and Muller ---------------------------------------------------------------------
 
 template <class T>
@@ -60,10 +55,9 @@ struct Pair {
   T first, second;
 };
 
-/// Adding PyTorch's mean of 0 turns -0 (from u == 1) into 0.
 template <class T>
 REFRAIN_HOST_DEVICE Pair<T> scale_unit_vector(T sin, T cos, T radius) {
-  return {sin * radius + 0, cos * radius + 0};
+  return {sin * radius, cos * radius};
 }
 
 REFRAIN_HOST_DEVICE Pair<float> normal_floats(u32 x, u32 y) {
@@ -99,80 +93,223 @@ REFRAIN_HOST_DEVICE Pair<double> normal_doubles(Words words) {
 #endif
 }
 
+// Parameters: what PyTorch makes of standard numbers ---------------------------------------------------
+
+/// a * b + c, rounded once: PyTorch's build contracts.
+REFRAIN_HOST_DEVICE float fused(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+REFRAIN_HOST_DEVICE double fused(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return __builtin_fma(a, b, c);
+#endif
+}
+
+/// The type that numbers of T are made in, before they are rounded to it.
+template <class T>
+struct MadeIn {
+  using Type = float;
+};
+template <>
+struct MadeIn<double> {
+  using Type = double;
+};
+
+/// (0, 1] to [low, high): what is rounded to `high` becomes `low`.
+template <class T>
+struct ToUniform {
+  using Made = typename MadeIn<T>::Type;
+  Made low, high, range;
+
+  REFRAIN_HOST_DEVICE explicit ToUniform(const RandomArgs& args)
+      : low(static_cast<Made>(T(static_cast<Made>(args.first)))),
+        high(static_cast<Made>(T(static_cast<Made>(args.second)))),
+        range(static_cast<Made>(T(high - low))) {}
+  REFRAIN_HOST_DEVICE T operator()(Made u) const {
+    const T number(fused(u, range, low));
+    return static_cast<Made>(number) == high ? T(low) : number;
+  }
+};
+
+template <class T>
+struct ToNormal {
+  using Made = typename MadeIn<T>::Type;
+  Made mean, deviation;
+
+  REFRAIN_HOST_DEVICE explicit ToNormal(const RandomArgs& args)
+      : mean(static_cast<Made>(args.first)), deviation(static_cast<Made>(args.second)) {}
+  REFRAIN_HOST_DEVICE T operator()(Made standard) const { return T(fused(standard, deviation, mean)); }
+};
+
+template <class T>
+struct ToBernoulli {
+  using Made = typename MadeIn<T>::Type;
+  Made p;
+
+  REFRAIN_HOST_DEVICE explicit ToBernoulli(const RandomArgs& args) : p(static_cast<Made>(args.first)) {}
+  /// u is 1 now and then, where PyTorch gives 0 even for p == 1.
+  REFRAIN_HOST_DEVICE T operator()(Made u) const { return T(static_cast<Made>(u < p || p == 1)); }
+};
+
+template <class T>
+struct ToExponential {
+  using Made = typename MadeIn<T>::Type;
+  Made scale;
+
+  REFRAIN_HOST_DEVICE explicit ToExponential(const RandomArgs& args) : scale(-1 / static_cast<Made>(args.first)) {}
+  REFRAIN_HOST_DEVICE T operator()(Made u) const {
+    constexpr Made half_ulp = sizeof(Made) == 4 ? Made(0x1p-24) : Made(0x1p-53);
+    // Never 0, so that no number is.
+    return T(scale * (u >= 1 - half_ulp ? -half_ulp : log(u)));
+  }
+  static REFRAIN_HOST_DEVICE float log(float u) {
+#if defined(__CUDA_ARCH__)
+    return __logf(u);
+#else
+    return host_math::log(u);
+#endif
+  }
+  static REFRAIN_HOST_DEVICE double log(double u) {
+#if defined(__CUDA_ARCH__)
+    return ::log(u);
+#else
+    return host_math::log(u);
+#endif
+  }
+};
+
 // Draws: what the words of one draw become ------------------------------------------------------------
 
 /// The numbers of one draw, in the order of their planes (see random_thread).
 template <Distribution distribution, class T>
 struct Draw;
 
-template <>
-struct Draw<Distribution::uniform, float> {
-  static constexpr int count = numbers_per_draw(Distribution::uniform, Type::float32);
-  static REFRAIN_HOST_DEVICE void make(Words words, i64, u64, float (&numbers)[count]) {
-    numbers[0] = reverse_bounds(uniform_float(words.x));
-    numbers[1] = reverse_bounds(uniform_float(words.y));
-    numbers[2] = reverse_bounds(uniform_float(words.z));
-    numbers[3] = reverse_bounds(uniform_float(words.w));
+/// Numbers made of uniform ones of (0, 1].
+template <class T, class To>
+struct UniformDraw {
+  static constexpr int count = sizeof(typename To::Made) == 8 ? 2 : 4;
+  To to;
+
+  REFRAIN_HOST_DEVICE explicit UniformDraw(const RandomArgs& args) : to(args) {}
+  REFRAIN_HOST_DEVICE void make(Words words, T (&numbers)[count]) const {
+    if constexpr (count == 2) {
+      numbers[0] = to(uniform_double(words.x, words.y));
+      numbers[1] = to(uniform_double(words.z, words.w));
+    } else {
+      numbers[0] = to(uniform_float(words.x));
+      numbers[1] = to(uniform_float(words.y));
+      numbers[2] = to(uniform_float(words.z));
+      numbers[3] = to(uniform_float(words.w));
+    }
   }
 };
 
-template <>
-struct Draw<Distribution::uniform, double> {
-  static constexpr int count = numbers_per_draw(Distribution::uniform, Type::float64);
-  static REFRAIN_HOST_DEVICE void make(Words words, i64, u64, double (&numbers)[count]) {
-    numbers[0] = reverse_bounds(uniform_double(words.x, words.y));
-    numbers[1] = reverse_bounds(uniform_double(words.z, words.w));
-  }
+template <class T>
+struct Draw<Distribution::uniform, T> : UniformDraw<T, ToUniform<T>> {
+  using UniformDraw<T, ToUniform<T>>::UniformDraw;
+};
+template <class T>
+struct Draw<Distribution::bernoulli, T> : UniformDraw<T, ToBernoulli<T>> {
+  using UniformDraw<T, ToBernoulli<T>>::UniformDraw;
+};
+template <class T>
+struct Draw<Distribution::exponential, T> : UniformDraw<T, ToExponential<T>> {
+  using UniformDraw<T, ToExponential<T>>::UniformDraw;
 };
 
-template <>
-struct Draw<Distribution::normal, float> {
-  static constexpr int count = numbers_per_draw(Distribution::normal, Type::float32);
-  static REFRAIN_HOST_DEVICE void make(Words words, i64, u64, float (&numbers)[count]) {
-    const Pair<float> xy = normal_floats(words.x, words.y);
-    const Pair<float> zw = normal_floats(words.z, words.w);
-    numbers[0] = xy.first;
-    numbers[1] = xy.second;
-    numbers[2] = zw.first;
-    numbers[3] = zw.second;
-  }
-};
+template <class T>
+struct Draw<Distribution::normal, T> {
+  static constexpr int count = sizeof(typename MadeIn<T>::Type) == 8 ? 2 : 4;
+  ToNormal<T> to;
 
-template <>
-struct Draw<Distribution::normal, double> {
-  static constexpr int count = numbers_per_draw(Distribution::normal, Type::float64);
-  static REFRAIN_HOST_DEVICE void make(Words words, i64, u64, double (&numbers)[count]) {
-    const Pair<double> pair = normal_doubles(words);
-    numbers[0] = pair.first;
-    numbers[1] = pair.second;
+  REFRAIN_HOST_DEVICE explicit Draw(const RandomArgs& args) : to(args) {}
+  REFRAIN_HOST_DEVICE void make(Words words, T (&numbers)[count]) const {
+    if constexpr (count == 2) {
+      const Pair<double> pair = normal_doubles(words);
+      numbers[0] = to(pair.first);
+      numbers[1] = to(pair.second);
+    } else {
+      const Pair<float> xy = normal_floats(words.x, words.y);
+      const Pair<float> zw = normal_floats(words.z, words.w);
+      numbers[0] = to(xy.first);
+      numbers[1] = to(xy.second);
+      numbers[2] = to(zw.first);
+      numbers[3] = to(zw.second);
+    }
   }
 };
 
 template <class T>
 struct Draw<Distribution::randint32, T> {
-  static constexpr int count = numbers_per_draw(Distribution::randint32, Type::int32);
-  static REFRAIN_HOST_DEVICE T number(u32 bits, i64 low, u64 range) {
-    return static_cast<T>(static_cast<u64>(low) + bits % static_cast<u32>(range));
-  }
-  static REFRAIN_HOST_DEVICE void make(Words words, i64 low, u64 range, T (&numbers)[count]) {
-    numbers[0] = number(words.x, low, range);
-    numbers[1] = number(words.y, low, range);
-    numbers[2] = number(words.z, low, range);
-    numbers[3] = number(words.w, low, range);
+  static constexpr int count = 4;
+  i64 low;
+  u32 range;
+
+  REFRAIN_HOST_DEVICE explicit Draw(const RandomArgs& args) : low(args.low), range(static_cast<u32>(args.range)) {}
+  REFRAIN_HOST_DEVICE T number(u32 bits) const { return static_cast<T>(static_cast<u64>(low) + bits % range); }
+  REFRAIN_HOST_DEVICE void make(Words words, T (&numbers)[count]) const {
+    numbers[0] = number(words.x);
+    numbers[1] = number(words.y);
+    numbers[2] = number(words.z);
+    numbers[3] = number(words.w);
   }
 };
 
 template <class T>
 struct Draw<Distribution::randint64, T> {
-  static constexpr int count = numbers_per_draw(Distribution::randint64, Type::int64);
-  static REFRAIN_HOST_DEVICE T number(u32 high, u32 low_bits, i64 low, u64 range) {
+  static constexpr int count = 2;
+  i64 low;
+  u64 range;
+
+  REFRAIN_HOST_DEVICE explicit Draw(const RandomArgs& args) : low(args.low), range(args.range) {}
+  REFRAIN_HOST_DEVICE T number(u32 high, u32 low_bits) const {
     return static_cast<T>(static_cast<u64>(low) + ((u64{high} << 32) | low_bits) % range);
   }
-  static REFRAIN_HOST_DEVICE void make(Words words, i64 low, u64 range, T (&numbers)[count]) {
-    numbers[0] = number(words.x, words.y, low, range);
-    numbers[1] = number(words.z, words.w, low, range);
+  REFRAIN_HOST_DEVICE void make(Words words, T (&numbers)[count]) const {
+    numbers[0] = number(words.x, words.y);
+    numbers[1] = number(words.z, words.w);
   }
 };
+
+/// Calls visit.at<distribution, T>() for a draw of the type; false when there is none.
+template <Distribution distribution, class Visit>
+bool visit_float_draw(Type type, Visit& visit) {
+  switch (type) {
+    case Type::float16: return visit.template at<distribution, Half>();
+    case Type::bfloat16: return visit.template at<distribution, BFloat>();
+    case Type::float32: return visit.template at<distribution, float>();
+    case Type::float64: return visit.template at<distribution, double>();
+    default: return false;
+  }
+}
+template <Distribution distribution, class Visit>
+bool visit_integer_draw(Type type, Visit& visit) {
+  switch (type) {
+    case Type::int32: return visit.template at<distribution, i32>();
+    case Type::int64: return visit.template at<distribution, i64>();
+    default: return false;
+  }
+}
+template <class Visit>
+bool visit_draw(Distribution distribution, Type type, Visit& visit) {
+  switch (distribution) {
+    case Distribution::uniform: return visit_float_draw<Distribution::uniform>(type, visit);
+    case Distribution::normal: return visit_float_draw<Distribution::normal>(type, visit);
+    case Distribution::exponential: return visit_float_draw<Distribution::exponential>(type, visit);
+    case Distribution::bernoulli:
+      if (type == Type::bool_) return visit.template at<Distribution::bernoulli, u8>();
+      return visit_float_draw<Distribution::bernoulli>(type, visit);
+    case Distribution::randint32: return visit_integer_draw<Distribution::randint32>(type, visit);
+    case Distribution::randint64: return visit_integer_draw<Distribution::randint64>(type, visit);
+  }
+  return false;
+}
 
 // Layout --------------------------------------------------------------------------------------------
 
@@ -181,11 +318,12 @@ struct Draw<Distribution::randint64, T> {
 template <Distribution distribution, class T>
 REFRAIN_HOST_DEVICE void random_thread(const RandomArgs& args, u64 seed, u64 offset, i64 thread, i64 threads) {
   using D = Draw<distribution, T>;
+  const D of(args);
   T* out = static_cast<T*>(args.out);
   u64 draw = offset / 4;
   for (i64 base = thread; base < args.size; base += threads * D::count, ++draw) {
     T numbers[D::count];
-    D::make(philox(seed, static_cast<u64>(thread), draw), args.low, args.range, numbers);
+    of.make(philox(seed, static_cast<u64>(thread), draw), numbers);
     for (int k = 0; k < D::count; ++k) {
       const i64 i = base + k * threads;
       if (i < args.size) out[i] = numbers[k];

@@ -43,12 +43,11 @@ REFRAIN_CLONES void draw_words(u64 seed, u64 thread, u64 draw, int n, TileWords&
 template <Distribution distribution, class T, int planes>
 REFRAIN_CLONES void draw_numbers(const TileWords& words, const RandomArgs& args, int n, TileNumbers<T>& numbers) {
   using D = Draw<distribution, T>;
-  const i64 low = args.low;
-  const u64 range = args.range;
+  const D of(args);
   REFRAIN_INDEPENDENT
   for (int i = 0; i < n; ++i) {
     T drawn[D::count];
-    D::make({words.x[i], words.y[i], words.z[i], words.w[i]}, low, range, drawn);
+    of.make({words.x[i], words.y[i], words.z[i], words.w[i]}, drawn);
     numbers.plane[0][i] = drawn[0];
     if constexpr (planes > 1) numbers.plane[1][i] = drawn[1];
     if constexpr (planes > 2) {
@@ -89,23 +88,21 @@ void run(const RandomArgs& args) {
   }
 }
 
+struct Run {
+  const RandomArgs& args;
+
+  template <Distribution distribution, class T>
+  bool at() {
+    run<distribution, T>(args);
+    return true;
+  }
+};
+
 }  // namespace
 
 void random_host(const RandomArgs& args) {
-  switch (args.distribution) {
-    case Distribution::uniform:
-      return args.type == Type::float32 ? run<Distribution::uniform, float>(args)
-                                        : run<Distribution::uniform, double>(args);
-    case Distribution::normal:
-      return args.type == Type::float32 ? run<Distribution::normal, float>(args)
-                                        : run<Distribution::normal, double>(args);
-    case Distribution::randint32:
-      return args.type == Type::int32 ? run<Distribution::randint32, i32>(args)
-                                      : run<Distribution::randint32, i64>(args);
-    case Distribution::randint64:
-      return args.type == Type::int32 ? run<Distribution::randint64, i32>(args)
-                                      : run<Distribution::randint64, i64>(args);
-  }
+  Run draw{args};
+  visit_draw(args.distribution, args.type, draw);
 }
 
 }  // namespace refrain::kernels

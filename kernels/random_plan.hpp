@@ -14,7 +14,9 @@ inline constexpr int random_block = 256;
 REFRAIN_HOST_DEVICE constexpr int numbers_per_draw(Distribution distribution, Type type) {
   switch (distribution) {
     case Distribution::uniform:
-    case Distribution::normal: return type == Type::float64 ? 2 : 4;
+    case Distribution::normal:
+    case Distribution::bernoulli:
+    case Distribution::exponential: return type == Type::float64 ? 2 : 4;
     case Distribution::randint32: return 4;
     case Distribution::randint64: return 2;
   }

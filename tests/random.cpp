@@ -1,9 +1,7 @@
-// Random numbers are those of PyTorch's CUDA generator, eager and captured, and a replay draws what an eager call
-// would.
+// A replay draws what an eager call would, and no number is drawn twice.
 
 #include "support.hpp"
 #include "support_reference.hpp"
-#include "support_torch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,76 +16,6 @@ namespace refrain::test {
 namespace {
 
 std::uint64_t offset() { return generator_state(current_device()).offset; }
-
-/// Moves the generator on, as calls would that these tests do not make: a draw of one number takes 4.
-void skip(std::uint64_t increments) {
-  for (std::uint64_t i = 0; i < increments; i += 4) rand({1});
-}
-
-std::optional<DType> dtype_named(const std::string& name) {
-  for (const DType dtype : {DType::int32, DType::int64, DType::float32, DType::float64}) {
-    if (name == to_string(dtype)) return dtype;
-  }
-  return std::nullopt;
-}
-
-/// False where PyTorch's layout follows its GPU's multiprocessors and this device has another number of them.
-bool layout_holds(const TorchCall& call) {
-  constexpr std::int64_t block = 256;
-  const DeviceProperties device = device_properties(current_device());
-  const std::int64_t here = device.multiprocessors * (device.max_threads_per_multiprocessor / block);
-  const std::int64_t there = torch_multiprocessors * (torch_threads_per_multiprocessor / block);
-  return here == there || (call.size() + block - 1) / block <= std::min(here, there);
-}
-
-bool is_offered(const TorchCall& call) {
-  return (call.op == "rand" || call.op == "randn" || call.op == "randint") && dtype_named(call.dtype) &&
-         layout_holds(call);
-}
-
-Array make(const TorchCall& call) {
-  const Shape shape(std::span<const std::int64_t>(call.shape));
-  const ArrayOptions options{.dtype = dtype_named(call.dtype)};
-  if (call.op == "rand") return rand(shape, options);
-  if (call.op == "randn") return randn(shape, options);
-  return randint(static_cast<std::int64_t>(call.args.at(0)), static_cast<std::int64_t>(call.args.at(1)), shape,
-                 options);
-}
-
-/// How far a number may be from PyTorch's: on the host normal numbers are made without the GPU's sine.
-double bound(const TorchCall& call) {
-  if (call.op != "randn" || current_device().kind == DeviceKind::cuda) return 0;
-  return call.dtype == "float32" ? 4e-6 : 1e-14;
-}
-
-void require_values(const Array& array, const TorchCall& call) {
-  const std::vector<double> got = numbers(array);
-  BOOST_TEST(got.size() == static_cast<std::size_t>(call.size()));
-  for (const auto& [index, expected] : call.values) {
-    const double number = got.at(static_cast<std::size_t>(index));
-    BOOST_TEST(std::abs(number - expected) <= bound(call),
-               "element " << index << ": " << number << ", not " << expected);
-  }
-}
-
-/// All rows of one op, each at its place in the sequence of its seed.
-void require_rows_of(const std::string& op) {
-  int rows = 0;
-  for (const TorchCall& call : torch_calls()) {
-    BOOST_TEST_CONTEXT(op << ' ' << call.dtype << " of " << call.size() << ", seed " << call.seed) {
-      if (call.offset_before == 0) manual_seed(call.seed);
-      if (call.op != op || !is_offered(call)) {
-        skip(call.offset_after - call.offset_before);
-        continue;
-      }
-      BOOST_TEST(offset() == call.offset_before);
-      require_values(make(call), call);
-      BOOST_TEST(offset() == call.offset_after);
-      ++rows;
-    }
-  }
-  BOOST_TEST(rows > 0);
-}
 
 /// Elements that both have.
 template <class T>
@@ -128,40 +56,6 @@ Array draw_mixture() {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(random, *boost::unit_test::label("sanitize"))
-
-BOOST_AUTO_TEST_CASE(rand_gives_pytorchs_numbers_and_offsets) { require_rows_of("rand"); }
-BOOST_AUTO_TEST_CASE(randn_gives_pytorchs_numbers_and_offsets) { require_rows_of("randn"); }
-BOOST_AUTO_TEST_CASE(randint_gives_pytorchs_numbers_and_offsets) { require_rows_of("randint"); }
-
-BOOST_AUTO_TEST_CASE(a_graph_of_many_draws_gives_pytorchs_numbers) {
-  const std::uint64_t seed = torch_seeds().at(2);
-  for (const Mode mode : graph_modes) {
-    BOOST_TEST_CONTEXT(mode) {
-      std::vector<std::pair<TorchCall, Array>> made;
-      std::uint64_t end = 0;
-      const Graph graph = capture(
-          [&] {
-            for (const TorchCall& call : torch_calls()) {
-              if (call.seed != seed) continue;
-              end = call.offset_after;
-              if (is_offered(call)) {
-                made.emplace_back(call, make(call));
-              } else {
-                skip(call.offset_after - call.offset_before);
-              }
-            }
-          },
-          capture_options(mode));
-      const GraphExec exec = graph.instantiate(instantiate_options(mode));
-      manual_seed(seed);
-      exec.replay();
-      for (const auto& [call, array] : made) {
-        BOOST_TEST_CONTEXT(call.op << ' ' << call.dtype << " of " << call.size()) { require_values(array, call); }
-      }
-      BOOST_TEST(offset() == end);
-    }
-  }
-}
 
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_numbers, *label("conformance-16")) {
   manual_seed(2);

@@ -19,12 +19,12 @@ struct GeneratorState {
 };
 GeneratorState generator_state(Device device, SourceLocation where = SourceLocation::current());
 
-/// Normal numbers of mean 0 and variance 1; float32 or float64. Equal to PyTorch's on a CUDA device with the same
-/// number of multiprocessors; on the host float32 differs by at most 4e-6, float64 by at most 4e-15.
+/// Normal numbers of mean 0 and variance 1; any floating dtype. Equal to PyTorch's on a CUDA device with as many
+/// multiprocessors; on the host float32 differs by at most 4e-6, before rounding to 16 bits too, float64 by 4e-15.
 /// @throws Error(Errc::invalid_value) for other dtypes
 Array randn(Shape shape, ArrayOptions options = {}, SourceLocation where = SourceLocation::current());
 
-/// Uniform numbers of [0, 1); float32 or float64. Equal to PyTorch's on every device.
+/// Uniform numbers of [0, 1); any floating dtype. Equal to PyTorch's on every device.
 Array rand(Shape shape, ArrayOptions options = {}, SourceLocation where = SourceLocation::current());
 
 /// Integers of [low, high); int64 unless told otherwise, or int32. Equal to PyTorch's on every device.

@@ -11,8 +11,9 @@ namespace refrain::cuda {
 
 namespace {
 
-/// Enough for a dozen large draws or hundreds of small ones.
-constexpr std::int64_t chunk_entries = 16 * 1024;
+// Chunks grow, so that many graphs of few small draws are as cheap as one of many large ones.
+constexpr std::int64_t first_chunk_entries = 512;
+constexpr std::int64_t most_chunk_entries = 16 * 1024;
 
 static_assert(sizeof(kernels::u64) == sizeof(std::uint64_t));
 kernels::u64* as_u64(std::uint64_t* cells) noexcept { return reinterpret_cast<kernels::u64*>(cells); }
@@ -40,8 +41,10 @@ void Counters::place(std::uint64_t offset, int grid, kernels::RandomArgs& args) 
   if (chunks_.empty() || static_cast<std::int64_t>(chunks_.back().table.size()) + grid > chunks_.back().capacity) {
     const DeviceScope current(device_);
     const CallScope call;
+    const std::int64_t usual =
+        chunks_.empty() ? first_chunk_entries : std::min(2 * chunks_.back().capacity, most_chunk_entries);
     Chunk& chunk = chunks_.emplace_back();
-    chunk.capacity = std::max<std::int64_t>(grid, chunk_entries);
+    chunk.capacity = std::max<std::int64_t>(grid, usual);
     chunk.cells = allocate_cells(chunk.capacity + kernels::counter_header);
     chunk.relative = allocate_cells(chunk.capacity);
   }

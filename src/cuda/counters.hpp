@@ -11,7 +11,7 @@
 
 namespace refrain::cuda {
 
-/// An executable's copy of a device's generator: one offset per block of each drawing kernel, which the block reads and
+/// An executable's copy of a generator: one offset per block of each drawing kernel, which the block reads and
 /// moves on itself, so that a replay that goes on where the last one ended has nothing to do.
 class Counters {
  public:
@@ -32,7 +32,6 @@ class Counters {
   void forget() noexcept { known_ = false; }
   void launched() noexcept { expected_.offset += increment_; }
   bool empty() const noexcept { return chunks_.empty(); }
-  int device() const noexcept { return device_; }
 
  private:
   struct Chunk {

@@ -28,8 +28,8 @@ DeviceBytes::~DeviceBytes() {
 }
 
 void finish_counters(GraphResources& resources, std::span<const std::uint64_t> increments) {
-  for (const auto& counters : resources.counters) {
-    if (counters != nullptr) counters->finish(increments[static_cast<std::size_t>(counters->device())]);
+  for (std::size_t i = 0; i < resources.counters.size(); ++i) {
+    if (resources.counters[i] != nullptr) resources.counters[i]->finish(increments[i]);
   }
 }
 
@@ -93,11 +93,12 @@ CudaExecutable::~CudaExecutable() {
 void CudaExecutable::launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) {
   const DeviceScope current(stream.device.index);  // each device has a legacy stream, all of one handle
   const NativeUse native(stream);
-  for (const auto& counters : built_.resources.counters) {
-    if (counters != nullptr) counters->prepare(draws[static_cast<std::size_t>(counters->device())], stream);
+  const auto& all = built_.resources.counters;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] != nullptr) all[i]->prepare(draws[i], stream);
   }
   REFRAIN_CUDA_CHECK(cudaGraphLaunch(exec_, native));
-  for (const auto& counters : built_.resources.counters) {
+  for (const auto& counters : all) {
     if (counters != nullptr) counters->launched();
   }
   ++stream.position;

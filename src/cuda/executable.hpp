@@ -48,7 +48,7 @@ class OwnedGraph {
 
 /// What a graph's nodes point at besides arrays.
 struct GraphResources {
-  std::vector<std::unique_ptr<Counters>> counters;  ///< by ordinal; null where nothing is drawn
+  std::vector<std::unique_ptr<Counters>> counters;  ///< by the program's generators; null where nothing is drawn
   std::vector<std::unique_ptr<DeviceBytes>> literals;
   // Held by the CUDA graph too, see `retain`.
   std::vector<std::shared_ptr<const void>> functions;
@@ -82,7 +82,7 @@ class CommandNodes {
   std::vector<std::size_t> ends_end_;
 };
 
-/// No more draws. `increments`: how far a replay moves each device's generator.
+/// No more draws. `increments`: how far a replay moves each generator.
 void finish_counters(GraphResources& resources, std::span<const std::uint64_t> increments);
 
 /// Lets the CUDA graph, its executables and their runs in flight hold something. `let_go`: what is done with the last

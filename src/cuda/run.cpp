@@ -216,11 +216,11 @@ GraphCommand::GraphCommand(const runtime::Command& command, void* const* address
     : command_(command), addresses_(addresses) {
   const int device = command.device.index;
   if (auto* draw = std::get_if<runtime::RandomCommand>(&command_.payload); draw != nullptr && !draw->absolute) {
-    const auto ordinal = static_cast<std::size_t>(device);
+    const auto number = static_cast<std::size_t>(draw->number);
     auto& all = resources.counters;
-    if (all.size() <= ordinal) all.resize(ordinal + 1);
-    if (all[ordinal] == nullptr) all[ordinal] = std::make_unique<Counters>(device);
-    all[ordinal]->place(draw->args.offset, draw->args.grid, draw->args);
+    if (all.size() <= number) all.resize(number + 1);
+    if (all[number] == nullptr) all[number] = std::make_unique<Counters>(device);
+    all[number]->place(draw->args.offset, draw->args.grid, draw->args);
   } else if (const auto* upload = std::get_if<runtime::UploadCommand>(&command_.payload)) {
     resources.literals.push_back(std::make_unique<DeviceBytes>(device, *upload->owned));
     literal_ = resources.literals.back()->address();

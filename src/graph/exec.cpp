@@ -43,7 +43,7 @@ Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptio
   state.bindings = std::move(bindings);
   state.plan = std::move(draft.plan);
   state.diagnostics = std::move(draft.diagnostics);
-  state.draws.resize(program->draw_increments.size());
+  state.draws.resize(program->generators.size());
   for (runtime::PlannedCommand& planned : state.plan.commands) {
     for (std::size_t i = 0; i < planned.addresses.size(); ++i) {
       const Access& access = planned.command->accesses[i];
@@ -197,7 +197,7 @@ void Exec::issue(StreamCore& stream, SourceLocation where) {
   const bool is_new = mark.touched || mark.point.slot != stream.slot || state_.prepared_at != mark.generation;
   if (is_new) prepare(stream, where);
   for (std::size_t i = 0; i < state_.draws.size(); ++i) {
-    state_.draws[i] = runtime::generator({stream.device.kind, static_cast<int>(i)});
+    state_.draws[i] = program.generators[i].generator->at;
   }
   runtime::note_submission(stream.device, "replay", where, program.id);
   const runtime::StreamPoint before{stream.slot, stream.position};
@@ -270,8 +270,10 @@ void Exec::refuse_shared_elements(SourceLocation where) const {
 void Exec::advance_generators() {
   const Program& program = *state_.program;
   if (program.reseeded) runtime::seed_generators(*program.reseeded);
-  for (std::size_t i = 0; i < state_.draws.size(); ++i) {
-    runtime::generator({program.device.kind, static_cast<int>(i)}).offset += program.draw_increments[i];
+  for (const GeneratorUse& use : program.generators) {
+    runtime::GeneratorPosition& at = use.generator->at;
+    if (use.at.seed) at = {*use.at.seed, 0};
+    at.offset += use.at.offset;
   }
 }
 

@@ -20,18 +20,16 @@ runtime::PlannedLane lane_info(const Program& program, int lane) {
 
 }  // namespace
 
-std::optional<runtime::Command> moved_draw(const runtime::Command& command, const std::vector<std::uint64_t>& offsets,
-                                           const std::optional<std::uint64_t>& seed) {
+std::optional<runtime::Command> moved_draw(const runtime::Command& command, const std::vector<DrawStart>& starts) {
   const auto* draw = std::get_if<runtime::RandomCommand>(&command.payload);
-  if (draw == nullptr || draw->absolute) return std::nullopt;
-  const auto ordinal = static_cast<std::size_t>(command.device.index);
-  const std::uint64_t offset = ordinal < offsets.size() ? offsets[ordinal] : 0;
-  if (offset == 0 && !seed) return std::nullopt;
+  if (draw == nullptr || draw->absolute || starts.empty()) return std::nullopt;
+  const DrawStart& start = starts[static_cast<std::size_t>(draw->number)];
   runtime::Command moved = command;
   auto& random = std::get<runtime::RandomCommand>(moved.payload);
-  random.args.offset += offset;
-  random.args.seed = seed.value_or(0);
-  random.absolute = seed.has_value();
+  random.args.offset += start.at.offset;
+  random.args.seed = start.at.seed.value_or(0);
+  random.number = start.number;
+  random.absolute = start.at.seed.has_value();
   return moved;
 }
 
@@ -85,7 +83,7 @@ void Planner::place(const Program& program, Occurrence& occurrence) {
 runtime::Plan Planner::plan() && {
   const Program& program = *memory_->program;
   plan_.device = program.device;
-  plan_.draw_increments = program.draw_increments;
+  plan_.draw_increments = draw_increments(program);
   plan_.keep_alive = memory_;
   plan_.lanes.push_back(lane_info(program, 0));
   write(outermost_, {});
@@ -131,11 +129,14 @@ std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place
 
 std::vector<int> Planner::write_child(const Node& node, const Occurrence& child, const Place& place,
                                       std::vector<int> before, int lane) {
-  Place inner{std::move(before), lane, node.child_offsets, node.child_seed};
-  if (!inner.seed) {  // its draws count from where those of this occurrence do
-    inner.seed = place.seed;
-    inner.offsets.resize(std::max(inner.offsets.size(), place.offsets.size()), 0);
-    for (std::size_t i = 0; i < place.offsets.size(); ++i) inner.offsets[i] += place.offsets[i];
+  Place inner{std::move(before), lane, node.child_draws};
+  for (DrawStart& start : inner.starts) {
+    if (place.starts.empty()) break;
+    const DrawStart& outer = place.starts[static_cast<std::size_t>(start.number)];
+    start.number = outer.number;
+    if (start.at.seed) continue;
+    start.at.offset += outer.at.offset;
+    start.at.seed = outer.at.seed;
   }
   return write(child, inner);
 }
@@ -144,7 +145,7 @@ void Planner::write_command(const Node& node, const Occurrence& occurrence, cons
                             int lane) {
   runtime::PlannedCommand planned;
   planned.command = &node.command;
-  if (auto moved = moved_draw(node.command, place.offsets, place.seed)) {
+  if (auto moved = moved_draw(node.command, place.starts)) {
     planned.command = &memory_->moved.emplace_back(std::move(*moved));
   }
   for (const Access& access : node.accesses) {

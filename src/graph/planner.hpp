@@ -15,10 +15,9 @@
 
 namespace refrain::graph {
 
-/// A draw of a graph in a graph: it starts `offsets` (by ordinal) later than recorded or, with a seed, counts from that
-/// in every replay. Nothing for commands that stay as they are.
-std::optional<runtime::Command> moved_draw(const runtime::Command& command, const std::vector<std::uint64_t>& offsets,
-                                           const std::optional<std::uint64_t>& seed);
+/// A draw of a graph in a graph, as one of the outer program that begins to draw from that graph's generators at
+/// `starts`. Nothing for commands that stay as they are.
+std::optional<runtime::Command> moved_draw(const runtime::Command& command, const std::vector<DrawStart>& starts);
 
 /// Writes a program out as a plan: gives every array an address and puts the commands of graphs inside it in their
 /// place, each occurrence with memory and random offsets of its own.
@@ -41,10 +40,9 @@ class Planner {
   };
   /// Where the commands of an occurrence go.
   struct Place {
-    std::vector<int> before;             ///< commands that come before all of its own
-    int origin = 0;                      ///< the plan's lane that its origin runs on
-    std::vector<std::uint64_t> offsets;  ///< where its draws start, by ordinal
-    std::optional<std::uint64_t> seed;   ///< its draws count from this seed in every replay
+    std::vector<int> before;        ///< commands that come before all of its own
+    int origin = 0;                 ///< the plan's lane that its origin runs on
+    std::vector<DrawStart> starts;  ///< of its draws, by its generators; empty: as recorded
   };
   struct Memory {
     std::shared_ptr<Program> program;

@@ -55,6 +55,12 @@ std::vector<runtime::Access> boundary_accesses(const Program& program) {
   return all;
 }
 
+std::vector<std::uint64_t> draw_increments(const Program& program) {
+  std::vector<std::uint64_t> increments;
+  for (const GeneratorUse& use : program.generators) increments.push_back(use.at.offset);
+  return increments;
+}
+
 std::string place(const runtime::Command& command) {
   std::string text = std::string("'") + command.label + "'";
   if (command.where.line != 0) text += " at " + command.where.str();

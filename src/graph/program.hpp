@@ -20,7 +20,8 @@
 
 namespace refrain::runtime {
 class EventCore;
-}
+class GeneratorCore;
+}  // namespace refrain::runtime
 
 namespace refrain::graph {
 
@@ -35,6 +36,25 @@ void merge(LaneClock& into, const LaneClock& other);
 
 struct Program;
 
+/// Where the next draw from a generator begins: so far after the replay's position or, once a seed was recorded, after
+/// that seed's beginning.
+struct DrawPosition {
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+
+/// A generator that a program draws from or sets, and where it stands after the recorded part.
+struct GeneratorUse {
+  std::shared_ptr<runtime::GeneratorCore> generator;
+  DrawPosition at;
+};
+
+/// Where a graph in a graph begins to draw from one of its generators.
+struct DrawStart {
+  int number = 0;  ///< the generator's in the outer program
+  DrawPosition at;
+};
+
 /// One command of a program. Stays where it is, so that plans can point at it.
 struct Node {
   std::vector<runtime::Access> accesses;
@@ -48,8 +68,7 @@ struct Node {
 
   /// A graph replayed into the capture: one command of the program, whose own commands are written out by the planner.
   std::shared_ptr<Program> child;
-  std::vector<std::uint64_t> child_offsets;  ///< by ordinal: where the child's draws start, relative to the replay
-  std::optional<std::uint64_t> child_seed;   ///< after a recorded seed: the offsets count from it
+  std::vector<DrawStart> child_draws;  ///< by the child's generators
 };
 
 /// A stream of a program.
@@ -76,8 +95,8 @@ struct Program {
   std::vector<runtime::BufferRef> outside;  ///< in order of first use
   std::vector<runtime::Buffer*> reads;      ///< those of them that must have values before a replay
   std::vector<Diagnostic> diagnostics;
-  std::vector<std::uint64_t> draw_increments;  ///< by ordinal
-  /// A recorded `manual_seed`: the generator stands there, by ordinal, after each replay.
+  std::vector<GeneratorUse> generators;
+  /// A recorded `manual_seed`: default generators that the program does not use stand at its beginning after a replay.
   std::optional<std::uint64_t> reseeded;
   /// Streams that have waited for what the program, and graphs in it, wait for outside of the capture.
   std::vector<Stream> outside_waits;
@@ -90,6 +109,9 @@ struct Program {
   /// Guarded by the order lock. Shared with the memory of its temporaries.
   const std::shared_ptr<runtime::ReplayMark> mark = std::make_shared<runtime::ReplayMark>();
 };
+
+/// By the program's generators: how far one run moves each.
+std::vector<std::uint64_t> draw_increments(const Program& program);
 
 /// "'add' at solver.cpp:12"
 std::string place(const runtime::Command& command);

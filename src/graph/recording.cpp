@@ -294,7 +294,7 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
                (pruned_ == 1 ? "was" : "were") + " left out");
     }
     if (live_ != nullptr) {
-      program_->live = live_->end(program_->draw_increments);
+      program_->live = live_->end(draw_increments(*program_));
       live_.reset();
       origin_->backend().live_ended();
     }

@@ -71,6 +71,9 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   runtime::Buffer* allocate(runtime::StreamCore& stream, Device device, std::int64_t bytes,
                             SourceLocation where) override;
   void manual_seed(std::uint64_t seed, SourceLocation where) override;
+  void manual_seed(runtime::GeneratorCore& generator, std::uint64_t seed, SourceLocation where) override;
+  runtime::CapturedState state_of(runtime::GeneratorCore& generator, SourceLocation where) override;
+  void set_state(runtime::GeneratorCore& generator, const runtime::CapturedState* state, SourceLocation where) override;
   [[noreturn]] void refuse(const char* call, const std::string& object, SourceLocation where) const override;
   cudaStream_t native(runtime::StreamCore& stream, SourceLocation where) override;
   bool pin(const runtime::Command& command) override;
@@ -144,7 +147,12 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
                         std::span<const runtime::Access> accesses, SourceLocation where);
   void place_child(Node& node, const std::shared_ptr<Program>& child);
   void run_live(const Added& added, const runtime::Plan* child);
-  void place_draw(runtime::RandomCommand& draw, Device device);
+  // Of draws: src/graph/recording_draws.cpp.
+  void place_draw(runtime::RandomCommand& draw);
+  void place_child_draws(Node& node, const Program& child);
+  int number_of(runtime::GeneratorCore& generator);
+  void seed_defaults(std::uint64_t seed);
+  void refuse_seed(std::uint64_t present, std::uint64_t seed, SourceLocation where) const;
   void join_lanes();
   void require_joined(SourceLocation where);
   void require_none_strayed(SourceLocation where);

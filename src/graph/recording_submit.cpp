@@ -1,7 +1,6 @@
 #include "graph/planner.hpp"
 #include "graph/recording.hpp"
 #include "runtime/foreign_call.hpp"
-#include "runtime/generator.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
 
@@ -120,7 +119,7 @@ LaneClock Recording::clock_of(const StreamCore& stream) const {
 Recording::Added Recording::add_node(StreamCore& stream, const Command& command,
                                      const std::shared_ptr<Program>& child) {
   // Everything that may be refused comes before the stream joins.
-  const bool draws = child != nullptr ? !child->draw_increments.empty() || child->reseeded.has_value()
+  const bool draws = child != nullptr ? !child->generators.empty() || child->reseeded.has_value()
                                       : std::holds_alternative<runtime::RandomCommand>(command.payload);
   refuse_draws(draws, command.label, stream, command.where);
   check_buffers(command);
@@ -174,7 +173,7 @@ Recording::Added Recording::add_node(StreamCore& stream, const Command& command,
   node.dependencies = std::move(dependencies);
   node.clock = clock;
   if (child != nullptr) place_child(node, child);
-  if (auto* draw = std::get_if<runtime::RandomCommand>(&node.command.payload)) place_draw(*draw, stream.device);
+  if (auto* draw = std::get_if<runtime::RandomCommand>(&node.command.payload)) place_draw(*draw);
   if (auto* upload = std::get_if<runtime::UploadCommand>(&node.command.payload)) {
     upload->owned = std::move(bytes);
     upload->bytes = {};
@@ -276,7 +275,7 @@ void Recording::run_live(const Added& added, const runtime::Plan* child) {
     std::vector<runtime::PlannedCommand> commands = child->commands;
     std::deque<Command> moved;
     for (runtime::PlannedCommand& planned : commands) {
-      if (auto draw = moved_draw(*planned.command, node.child_offsets, node.child_seed)) {
+      if (auto draw = moved_draw(*planned.command, node.child_draws)) {
         planned.command = &moved.emplace_back(std::move(*draw));
       }
     }
@@ -314,7 +313,7 @@ void Recording::add_graph(StreamCore& stream, const std::shared_ptr<Program>& pr
 
 void Recording::add_native_graph(StreamCore& stream, const std::shared_ptr<Program>& program,
                                  std::span<const Access> accesses, SourceLocation where) {
-  if (!program->draw_increments.empty()) {
+  if (!program->generators.empty()) {
     throw Error(Errc::not_supported, "replay", program->str(),
                 "has random numbers and work that other code put there, which only CUDA knows, so that its numbers "
                 "cannot go on in another graph; capture it without live, with enqueue",
@@ -332,19 +331,10 @@ void Recording::add_native_graph(StreamCore& stream, const std::shared_ptr<Progr
 
 void Recording::place_child(Node& node, const std::shared_ptr<Program>& child) {
   node.child = child;
-  auto& drawn = program_->draw_increments;
-  const auto& increments = child->draw_increments;
-  if (drawn.size() < increments.size()) drawn.resize(increments.size(), 0);
-  node.child_offsets = drawn;
-  node.child_seed = program_->reseeded;
+  place_child_draws(node, *child);
   program_->events.insert(program_->events.end(), child->events.begin(), child->events.end());
   program_->outside_waits.insert(program_->outside_waits.end(), child->outside_waits.begin(),
                                  child->outside_waits.end());
-  if (child->reseeded) {
-    program_->reseeded = child->reseeded;
-    std::fill(drawn.begin(), drawn.end(), 0);
-  }
-  for (std::size_t i = 0; i < increments.size(); ++i) drawn[i] += increments[i];
 }
 
 Access Recording::own_access(const Access& access) {
@@ -379,29 +369,6 @@ void Recording::keep(const Node& node, int id) {
     });
     earlier.push_back({id, begin, end, access.mode});
   }
-}
-
-void Recording::place_draw(runtime::RandomCommand& draw, Device device) {
-  const auto ordinal = static_cast<std::size_t>(device.index);
-  auto& drawn = program_->draw_increments;
-  if (drawn.size() <= ordinal) drawn.resize(ordinal + 1, 0);
-  draw.args.offset = drawn[ordinal];
-  draw.args.seed = program_->reseeded.value_or(0);
-  draw.absolute = program_->reseeded.has_value();
-  drawn[ordinal] += draw.increment;
-}
-
-void Recording::manual_seed(std::uint64_t seed, SourceLocation where) {
-  const std::uint64_t present = runtime::generator_seed();
-  require_open("manual_seed", where);
-  if (seed != present) {
-    throw Error(Errc::capture_unsupported, "manual_seed", str(),
-                "a capture may only repeat the generator's present seed, " + std::to_string(present) + ", not " +
-                    std::to_string(seed) + "; seed before the capture",
-                where);
-  }
-  program_->reseeded = seed;
-  program_->draw_increments.assign(program_->draw_increments.size(), 0);
 }
 
 }  // namespace refrain::graph

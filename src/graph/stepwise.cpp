@@ -89,7 +89,7 @@ class Stepwise final : public runtime::Executable {
   /// What a graph's command leaves to its executable, as an eager one has it.
   static void as_eager(runtime::Command& command, std::span<const GeneratorPosition> draws) {
     if (auto* draw = std::get_if<runtime::RandomCommand>(&command.payload); draw != nullptr && !draw->absolute) {
-      const GeneratorPosition& from = draws[static_cast<std::size_t>(command.device.index)];
+      const GeneratorPosition& from = draws[static_cast<std::size_t>(draw->number)];
       draw->args.seed = from.seed;
       draw->args.offset += from.offset;
     } else if (auto* upload = std::get_if<runtime::UploadCommand>(&command.payload)) {

@@ -60,7 +60,7 @@ struct Binder {
         kernels::random_host(random.args);
         return;
       }
-      const GeneratorPosition& from = draws[static_cast<std::size_t>(bound.ordinal_)];
+      const GeneratorPosition& from = draws[static_cast<std::size_t>(random.number)];
       kernels::RandomArgs args = random.args;
       args.seed = from.seed;
       args.offset += from.offset;
@@ -93,8 +93,7 @@ struct Binder {
   }
 };
 
-BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses)
-    : payload_(command.payload), ordinal_(command.device.index) {
+BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses) : payload_(command.payload) {
   run_ = std::visit(Binder{*this, addresses, command.accesses.size()}, payload_);
 }
 

@@ -16,7 +16,7 @@ class BoundCommand {
   bool is_enabled() const noexcept { return is_enabled_; }
   void enable(bool is_enabled) noexcept { is_enabled_ = is_enabled; }
 
-  /// `draws`: a replay's generator positions by ordinal; empty for eager work, whose draws know their own.
+  /// `draws`: a replay's positions by the program's generators; empty for eager work, whose draws know their own.
   void operator()(std::span<const runtime::GeneratorPosition> draws = {}) const {
     if (is_enabled_) run_(*this, draws);
   }
@@ -29,7 +29,6 @@ class BoundCommand {
   void* target_ = nullptr;
   std::vector<void*> addresses_;  ///< for functions of the user's
   bool is_enabled_ = true;
-  int ordinal_;  ///< the host device that a draw of a graph takes its numbers from
 
   friend struct Binder;
 };

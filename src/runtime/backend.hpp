@@ -86,8 +86,8 @@ class PreparedUpdate {
 class Executable {
  public:
   virtual ~Executable() = default;
-  /// Enqueues one run as one position of the stream. `draws` are the generator positions that the run starts from, by
-  /// device ordinal of the plan's backend. Called with the order lock held; no allocation.
+  /// Enqueues one run as one position of the stream. `draws` are the positions that the run starts from, by the
+  /// program's generators. Called with the order lock held; no allocation.
   virtual void launch(StreamCore& stream, std::span<const GeneratorPosition> draws) = 0;
   // With the order lock held; runs under way keep what they have.
   /// The plan's command of that number has other parameters or addresses: the same kind, and no foreign work.

@@ -23,6 +23,7 @@ namespace refrain::runtime {
 
 class BackendEvent;
 class Buffer;
+class GeneratorCore;
 class HostFunction;
 
 enum class AccessMode : std::uint8_t { read, write };
@@ -63,8 +64,10 @@ struct ReduceCommand {
 /// Random numbers into access 0. While recording `args.offset` is relative to the generator's position at the replay.
 struct RandomCommand {
   kernels::RandomArgs args;
-  std::uint64_t increment = 0;  ///< how far the draw advances the generator
-  bool absolute = false;        ///< after a recorded `manual_seed`: the offset is the same in every replay
+  GeneratorCore* generator = nullptr;  ///< valid while submitting; a recording holds its own
+  std::uint64_t increment = 0;         ///< how far the draw advances the generator
+  int number = 0;                      ///< the generator's in the program
+  bool absolute = false;               ///< after a recorded `manual_seed`: the offset is the same in every replay
 };
 
 /// Up to so many bytes an upload is taken at once, without waiting for the stream.

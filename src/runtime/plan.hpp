@@ -10,7 +10,7 @@
 
 namespace refrain::runtime {
 
-/// Where a device's generator stands.
+/// Where a generator stands.
 struct GeneratorPosition {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
@@ -36,7 +36,7 @@ struct Plan {
   Device device;  ///< the origin's
   std::vector<PlannedLane> lanes;
   std::vector<PlannedCommand> commands;        ///< in an order that respects the dependencies
-  std::vector<std::uint64_t> draw_increments;  ///< by device ordinal: how far one run advances the generator
+  std::vector<std::uint64_t> draw_increments;  ///< by the program's generators: how far one run moves each
   std::shared_ptr<const void> keep_alive;      ///< the program and its memory
 };
 

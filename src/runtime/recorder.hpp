@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace refrain::runtime {
@@ -16,6 +17,7 @@ namespace refrain::runtime {
 class Buffer;
 class EventCore;
 struct ForeignCall;
+class GeneratorCore;
 class StreamCore;
 
 /// A point of an event's record inside a capture; what it holds is the recording layer's.
@@ -26,6 +28,14 @@ class CapturedPoint {
   virtual class Recorder* recorder() const noexcept = 0;
   /// "the open capture of stream 3", "graph 2", "a discarded capture"
   virtual std::string holder() const = 0;
+};
+
+/// Where a generator stands at a point of a capture.
+struct CapturedState {
+  const GeneratorCore* generator = nullptr;
+  std::uint64_t capture = 0;  ///< the graph's number
+  std::uint64_t offset = 0;   ///< relative to each replay's position or, after a recorded seed, from that
+  std::optional<std::uint64_t> seed = std::nullopt;
 };
 
 /// What the runtime sees of a capture: calls on member streams go here. The capture rules are behind it, once for all
@@ -52,7 +62,12 @@ class Recorder {
   virtual void wait_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;
   /// Memory of an array made in the capture, on the stream's device or on the host that its copies go to.
   virtual Buffer* allocate(StreamCore& stream, Device device, std::int64_t bytes, SourceLocation where) = 0;
+  // Of all default generators, and of one: only the present seed may be set.
   virtual void manual_seed(std::uint64_t seed, SourceLocation where) = 0;
+  virtual void manual_seed(GeneratorCore& generator, std::uint64_t seed, SourceLocation where) = 0;
+  virtual CapturedState state_of(GeneratorCore& generator, SourceLocation where) = 0;
+  /// `state`: null when it was taken outside of captures.
+  virtual void set_state(GeneratorCore& generator, const CapturedState* state, SourceLocation where) = 0;
   /// Throws capture_unsupported for a call that no capture allows on this stream.
   [[noreturn]] virtual void refuse(const char* call, const std::string& object, SourceLocation where) const = 0;
   virtual cudaStream_t native(StreamCore& stream, SourceLocation where) = 0;

@@ -135,7 +135,7 @@ void check_order(StreamCore& stream, const Command& command) {
 void submit_draw(StreamCore& stream, Command& command) {
   issue(stream, command, [&] {
     auto& random = std::get<RandomCommand>(command.payload);
-    GeneratorPosition& at = generator(stream.device);
+    GeneratorPosition& at = random.generator->at;
     random.args.seed = at.seed;
     random.args.offset = at.offset;
     run_now(stream, command);

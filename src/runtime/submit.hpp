@@ -33,7 +33,7 @@ void check_order(StreamCore& stream, const Command& command);
 /// Whether `check_order` can throw at all.
 bool may_refuse_order(const StreamCore& stream) noexcept;
 
-/// The same for a draw: reserves the generator's numbers in issue order and fills in seed and offset.
+/// The same for a draw: reserves its generator's numbers in issue order and fills in seed and offset.
 void submit_draw(StreamCore& stream, Command& command);
 
 }  // namespace refrain::runtime
