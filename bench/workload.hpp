@@ -50,6 +50,7 @@ const std::vector<Workload>& workloads();
 std::vector<Workload> seed_workloads();
 std::vector<Workload> empty_workloads();
 std::vector<Workload> elementwise_workloads();
+std::vector<Workload> array_workloads();
 std::vector<Workload> launch_workloads();        ///< none in a binary without CUDA
 std::vector<Workload> foreign_step_workloads();  ///< none in a binary without cuBLAS
 

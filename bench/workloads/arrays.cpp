@@ -1,0 +1,134 @@
+// Large arrays: what the memory's bandwidth allows, and chains of ops at three sizes.
+
+#include "workload.hpp"
+
+#include <refrain/reduce.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace refrain::bench {
+namespace {
+
+constexpr std::int64_t large = std::int64_t{1} << 26;  // 256 MiB of float32
+
+float number_at(std::int64_t i) { return static_cast<float>(i % 1009) * 0.001f - 0.3f; }
+
+Array numbers(Shape shape) {
+  std::vector<float> values(static_cast<std::size_t>(shape.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = number_at(static_cast<std::int64_t>(i));
+  return from_host(values, shape);
+}
+
+/// What is wrong, when element i is not `expected(i)` to within `bound` of the larger of it and 1.
+template <class Expected>
+std::string first_difference(const Array& result, double bound, Expected expected) {
+  const std::vector<float> found = result.to_vector<float>();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double wanted = expected(static_cast<std::int64_t>(i));
+    const double off = std::abs(static_cast<double>(found[i]) - wanted);
+    if (off <= bound * std::max(std::abs(wanted), 1.0)) continue;
+    return "element " + std::to_string(i) + " is " + std::to_string(found[i]) + " and not " + std::to_string(wanted);
+  }
+  return "";
+}
+
+double real(float x) { return static_cast<double>(x); }
+
+Program copy() {
+  const Array x = numbers({large});
+  Array y = zeros({large});
+  return {[x, y]() mutable -> std::vector<Array> {
+            y.assign(x);
+            return {y};
+          },
+          {},
+          [](const std::vector<Array>& results, int) {
+            return first_difference(results[0], 0, [](std::int64_t i) { return real(number_at(i)); });
+          }};
+}
+
+Program add() {
+  const Array x = numbers({large});
+  const Array y = numbers({large}).flip(0).contiguous();
+  return {[x, y]() -> std::vector<Array> { return {x + y}; },
+          {},
+          [](const std::vector<Array>& results, int) {
+            return first_difference(results[0], 1e-7,
+                                    [](std::int64_t i) { return real(number_at(i)) + real(number_at(large - 1 - i)); });
+          }};
+}
+
+Program total() {
+  const Array x = numbers({large});
+  double exact = 0;
+  for (std::int64_t i = 0; i < large; ++i) exact += real(number_at(i));
+  return {[x]() -> std::vector<Array> { return {sum(x)}; },
+          {},
+          [exact](const std::vector<Array>& results, int) {
+            return first_difference(results[0], 1e-7, [exact](std::int64_t) { return exact; });
+          }};
+}
+
+constexpr int pairs = 50;
+
+Program chain(std::int64_t elements) {
+  const Array start = numbers({elements});
+  const Array y = start * 0.25f + 1;
+  return {[start, y]() -> std::vector<Array> {
+            Array z = start;
+            for (int i = 0; i < pairs; ++i) {
+              z = z * 0.999f;
+              z = z + y;
+            }
+            return {z};
+          },
+          {},
+          [](const std::vector<Array>& results, int) {
+            return first_difference(results[0], 1e-5, [](std::int64_t i) {
+              double z = real(number_at(i));
+              const double addend = z * 0.25 + 1;
+              for (int k = 0; k < pairs; ++k) z = z * real(0.999f) + addend;
+              return z;
+            });
+          }};
+}
+
+constexpr std::int64_t rows = 4096;
+constexpr std::int64_t columns = 1024;
+
+Program shares() {
+  const Array x = numbers({rows, columns}) * 8;
+  return {[x]() -> std::vector<Array> { return {softmax(x)}; },
+          {},
+          [](const std::vector<Array>& results, int) {
+            std::vector<double> totals(rows);
+            for (std::int64_t i = 0; i < rows * columns; ++i) {
+              totals[static_cast<std::size_t>(i / columns)] += std::exp(real(number_at(i)) * 8);
+            }
+            return first_difference(results[0], 1e-6, [&](std::int64_t i) {
+              return std::exp(real(number_at(i)) * 8) / totals[static_cast<std::size_t>(i / columns)];
+            });
+          }};
+}
+
+Workload chain_workload(const char* name, const char* size, std::int64_t elements) {
+  return {name, std::string("50 times z = z * 0.999f; z = z + y on ") + size + " float32", 2 * pairs, 2 * pairs - 1,
+          [elements] { return chain(elements); }};
+}
+
+}  // namespace
+
+std::vector<Workload> array_workloads() {
+  return {{"copy_64m", "y = x of 2^26 float32, 256 MiB", 1, 0, copy},
+          {"add_64m", "z = x + y of 2^26 float32", 1, 0, add},
+          {"sum_64m", "the sum of 2^26 float32", 2, 1, total},
+          chain_workload("chain_100_1k", "1 000", 1000),
+          chain_workload("chain_100_1m", "2^20", std::int64_t{1} << 20),
+          chain_workload("chain_100_64m", "2^26", large),
+          {"softmax_4096x1024", "softmax of 4096 rows of 1024 float32, as five ops", 5, 4, shares}};
+}
+
+}  // namespace refrain::bench
