@@ -25,6 +25,7 @@ void draw(std::vector<float>& numbers, std::uint64_t& offset) {
   kernels::RandomArgs args{};
   args.distribution = kernels::Distribution::normal;
   args.type = kernels::Type::float32;
+  args.second = 1;  // of mean 0 and deviation 1
   args.grid = grid;
   args.size = size;
   args.offset = offset;

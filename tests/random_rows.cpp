@@ -71,7 +71,7 @@ double bound(const TorchCall& call, double number) {
   if (call.op == "randn" && call.dtype == "float32") return 4e-6;
   if (call.op == "randn" && call.dtype == "float64") return 4e-15;
   if (call.op == "randn") return spacing(call.dtype, number);
-  if (call.op == "normal") return 4e-6 * call.args.at(1) + spacing(call.dtype, number);
+  if (call.op == "normal") return 5e-6 * call.args.at(1) + spacing(call.dtype, number);
   if (call.op == "exponential") return 1e-6 * std::max(1 / call.args.at(0), number);
   return 0;
 }

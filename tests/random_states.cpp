@@ -222,6 +222,50 @@ BOOST_AUTO_TEST_CASE(states_in_graphs_in_graphs_are_those_of_their_place) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(seeds_recorded_at_any_depth_of_graphs_hold_for_what_comes_after_them) {
+  const Generator own(5);
+  const std::initializer_list<std::pair<Generator, std::function<void()>>> sources = {
+      {own, [&] { own.manual_seed(5); }}, {default_generator(current_device()), [] { manual_seed(5); }}};
+  for (const auto& source : sources) {
+    const Generator& generator = source.first;
+    for (const int seeded : {0, 1, 2, 3}) {  // the depth at which the seed is; 3: at two
+      for (const bool inner_draws : {true, false}) {
+        // Three programs, each of which calls the next one.
+        const auto draw = [&](int depth, const std::function<Array()>& call) {
+          Array sum = depth == 2 && !inner_draws ? ones({10}) : randn({10}, generator);
+          if (seeded == depth || (seeded == 3 && depth > 0)) source.second();
+          if (call) sum += call();
+          return depth == 2 && !inner_draws ? sum : sum + rand({10}, generator);
+        };
+        const auto inner = [&] { return draw(2, nullptr); };
+        const auto middle = [&] { return draw(1, inner); };
+        generator.manual_seed(7);
+        const Array expected = draw(0, middle);
+        const GeneratorState end = position(generator);
+        source.second();
+        const auto replay_of = [](const auto& program, Mode mode) {
+          auto captured = capture(program, capture_options(mode));
+          return [exec = captured.first.instantiate(instantiate_options(mode)), result = captured.second] {
+            exec.replay();
+            return result;
+          };
+        };
+        for (const Mode mode : graph_modes) {
+          BOOST_TEST_CONTEXT(mode << ", seeded at depth " << seeded << ", draws inside: " << inner_draws) {
+            source.second();
+            const auto replay_inner = replay_of(inner, Mode::graph);
+            const auto replay_middle = replay_of([&] { return draw(1, replay_inner); }, Mode::graph);
+            const auto replay_outer = replay_of([&] { return draw(0, replay_middle); }, mode);
+            generator.manual_seed(7);
+            BOOST_TEST(same_bits(replay_outer(), expected));
+            BOOST_TEST((position(generator) == end));
+          }
+        }
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(states_from_elsewhere_are_refused_and_leave_the_capture_intact) {
   for (const Mode mode : graph_modes) {
     BOOST_TEST_CONTEXT(mode) {

@@ -17,7 +17,7 @@ Array uniform(double low, double high, Shape shape, const Generator& generator, 
               SourceLocation where = SourceLocation::current());
 
 /// Normal numbers; float32 unless told otherwise, or another floating type. On the host float32 differs by at most
-/// 4e-6 x deviation, float64 by at most 4e-15 x deviation, before rounding to the dtype.
+/// 5e-6 x deviation, float64 by at most 5e-15 x deviation, before rounding to the dtype.
 /// @throws Error(Errc::invalid_value) for other dtypes, a parameter that is not finite, and a deviation below 0
 Array normal(double mean, double deviation, Shape shape, ArrayOptions options = {},
              SourceLocation where = SourceLocation::current());
