@@ -129,7 +129,7 @@ void require_ends_with(const Array& array, const std::string& path, double bound
   }
 }
 
-double sum(const Array& array) {
+double total_of(const Array& array) {
   double total = 0;
   for (const double number : numbers(array)) total += number;
   return total;
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(two_streams_give_the_reference) {
     require_starts_with(t2, "seed2.t2", 3 * bound);
     require_ends_with(t2, "seed2.t2_last", 3 * bound);
     const double expected = torch_number("seed2.sum_t2_double");
-    BOOST_TEST(std::abs(sum(t2) - expected) <= 10000 * 3 * bound + 1e-9);
+    BOOST_TEST(std::abs(total_of(t2) - expected) <= 10000 * 3 * bound + 1e-9);
   });
 }
 
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(several_events_give_the_reference) {
     require_starts_with(result, "seed3.result", 4 * bound + rounding);
     require_ends_with(result, "seed3.result_last", 4 * bound + rounding);
     const double expected = torch_number("seed3.sum_result_double");
-    BOOST_TEST(std::abs(sum(result) - expected) <= 2500 * (4 * bound + rounding) + 1e-9);
+    BOOST_TEST(std::abs(total_of(result) - expected) <= 2500 * (4 * bound + rounding) + 1e-9);
   });
 }
 
