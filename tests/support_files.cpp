@@ -24,7 +24,9 @@ TemporaryFile::~TemporaryFile() {
 }
 
 void TemporaryFile::write(const std::string& content) const {
-  std::ofstream(path_, std::ios::binary | std::ios::trunc) << content;
+  // A new one each time: file systems write one that is cut to nothing and filled again to the disk at once.
+  std::filesystem::remove(path_);
+  std::ofstream(path_, std::ios::binary) << content;
 }
 
 std::string TemporaryFile::content() const {
