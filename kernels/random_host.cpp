@@ -39,9 +39,10 @@ REFRAIN_CLONES void draw_words(u64 seed, u64 thread, u64 draw, int n, TileWords&
   }
 }
 
-/// Numbers of n threads, for the first `planes` planes.
+/// Numbers of n threads, for the first `planes` planes. Flat, for a call would keep the loop from being vectorised.
 template <Distribution distribution, class T, int planes>
-REFRAIN_CLONES void draw_numbers(const TileWords& words, const RandomArgs& args, int n, TileNumbers<T>& numbers) {
+REFRAIN_CLONES __attribute__((flatten)) void draw_numbers(const TileWords& words, const RandomArgs& args, int n,
+                                                          TileNumbers<T>& numbers) {
   using D = Draw<distribution, T>;
   const D of(args);
   REFRAIN_INDEPENDENT
