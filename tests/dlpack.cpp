@@ -266,10 +266,8 @@ BOOST_AUTO_TEST_CASE(a_consumers_stream_is_of_the_arrays_device) {
   if (!a_gpu()) return;
   require_error(Errc::wrong_device, [&] { to_dlpack(ones({2}), {.stream = Stream(host)}); });
   const Stream stream;
-  capture([&] {
-    const StreamGuard on(stream);
-    require_error(Errc::capture_unsupported, [&, x = ones({2})] { to_dlpack(x, {.wait = false}); });
-  });
+  const Array x = ones({2});
+  capture([&] { require_error(Errc::capture_unsupported, [&] { to_dlpack(x, {.stream = stream}); }); });
 }
 
 // From other code

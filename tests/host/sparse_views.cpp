@@ -54,6 +54,7 @@ constexpr std::int64_t row = 4;
 BOOST_AUTO_TEST_SUITE(host_sparse_views)
 
 BOOST_AUTO_TEST_CASE(rows_far_apart_are_read_and_written_alone) {
+  const rf::DeviceGuard on(rf::Device{rf::DeviceKind::host, 0});
   constexpr std::size_t rows = 5;
   const std::size_t apart = 64 * Guarded::page();
   const Guarded memory(rows * apart);
@@ -76,6 +77,7 @@ BOOST_AUTO_TEST_CASE(rows_far_apart_are_read_and_written_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(of_a_large_array_the_edges_alone_are_read, *boost::unit_test::label("report-76")) {
+  const rf::DeviceGuard on(rf::Device{rf::DeviceKind::host, 0});
   // 10^8 elements as columns of 2^24: the first and last ones of six columns lie in twelve places.
   constexpr std::int64_t length = std::int64_t{1} << 24;
   const Guarded memory(6 * length * sizeof(float));
