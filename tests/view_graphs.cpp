@@ -2,8 +2,8 @@
 
 #include "support.hpp"
 #include "support_reference.hpp"
+#include "support_views.hpp"
 
-#include <numeric>
 #include <random>
 
 using boost::test_tools::per_element;
@@ -14,13 +14,6 @@ namespace refrain::test {
 namespace {
 
 using Numbers = std::vector<float>;
-
-/// 0, 1, 2, ... in this shape.
-Array counted(Shape shape) {
-  Numbers numbers(static_cast<std::size_t>(shape.size()));
-  std::iota(numbers.begin(), numbers.end(), 0.0F);
-  return from_host(numbers, shape);
-}
 
 Numbers values(const Array& array) { return array.to_vector<float>(); }
 

@@ -2,9 +2,9 @@
 
 #include "support.hpp"
 #include "support_reference.hpp"
+#include "support_views.hpp"
 
 #include <limits>
-#include <numeric>
 
 using boost::test_tools::per_element;
 using boost::unit_test::label;
@@ -17,13 +17,6 @@ using Values = std::vector<double>;
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-
-/// 0, 1, 2, ... in this shape.
-Array counted(Shape shape) {
-  std::vector<float> numbers(static_cast<std::size_t>(shape.size()));
-  std::iota(numbers.begin(), numbers.end(), 0.0F);
-  return from_host(numbers, shape);
-}
 
 }  // namespace
 

@@ -1,8 +1,7 @@
 // Rows of an array as arrays of their own: what they name, and how they are ordered.
 
 #include "support.hpp"
-
-#include <numeric>
+#include "support_views.hpp"
 
 using boost::test_tools::per_element;
 using boost::unit_test::label;
@@ -12,13 +11,6 @@ namespace refrain::test {
 namespace {
 
 using Numbers = std::vector<float>;
-
-/// 0, 1, 2, ... in this shape.
-Array counted(Shape shape) {
-  Numbers numbers(static_cast<std::size_t>(shape.size()));
-  std::iota(numbers.begin(), numbers.end(), 0.0F);
-  return from_host(numbers, shape);
-}
 
 Numbers numbers(const Array& array) { return array.to_vector<float>(); }
 
