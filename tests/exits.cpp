@@ -134,6 +134,11 @@ BOOST_AUTO_TEST_CASE(main_may_return_beside_other_threads) {
   require_exit("beside_a_working_thread", status_of_main);
 }
 
+BOOST_AUTO_TEST_CASE(the_first_product_of_a_process_may_be_in_a_capture, *label("report-2")) {
+  require_exit("first_product_in_a_capture", status_of_main);
+  require_exit("first_product_in_a_live_capture", status_of_main);
+}
+
 // exit, quick_exit and exceptions
 
 BOOST_AUTO_TEST_CASE(exit_may_be_called_with_objects_on_the_stack) { require_exit("exit", 5); }

@@ -4,6 +4,7 @@
 #include "cuda/device.hpp"
 #include "cuda/foreign.hpp"
 #include "cuda/lower.hpp"
+#include "cuda/matmul.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/run.hpp"
 #include "cuda/stream.hpp"
@@ -115,6 +116,11 @@ class CudaBackend final : public runtime::Backend {
     staging_.trim();
   }
   void set_pool(int device, cudaMemPool_t native) override { pool(device).use(native); }
+
+  std::shared_ptr<const runtime::MatmulPlan> plan_matmul(int device, const runtime::MatmulShape& shape,
+                                                         SourceLocation where) override {
+    return cuda::plan_matmul(device, shape, where);
+  }
 
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_cuda(plan); }
 

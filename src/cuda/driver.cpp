@@ -21,6 +21,7 @@ const DriverGraphs& DriverGraphs::get() {
     };
     find(all.get_kernel_params, "cuGraphKernelNodeGetParams");
     find(all.add_kernel, "cuGraphAddKernelNode");
+    find(all.set_kernel_params, "cuGraphExecKernelNodeSetParams");
     find(all.function_name, "cuFuncGetName");
     find(all.kernel_name, "cuKernelGetName");
     return all;

@@ -17,6 +17,7 @@ void* driver_function(const char* name);
 struct DriverGraphs {
   CUresult (*get_kernel_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
   CUresult (*add_kernel)(CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_KERNEL_NODE_PARAMS*);
+  CUresult (*set_kernel_params)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*);
   CUresult (*function_name)(const char**, CUfunction);
   CUresult (*kernel_name)(const char**, CUkernel);
 

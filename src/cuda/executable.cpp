@@ -107,7 +107,7 @@ void CudaExecutable::launch(runtime::StreamCore& stream, std::span<const runtime
 void CudaExecutable::change(std::size_t command, const runtime::PlannedCommand& planned) {
   const auto nodes = built_.nodes.of(command);
   if (nodes.empty()) return;
-  built_.commands[command].change(*planned.command, planned.addresses.data(), exec_, nodes.front());
+  built_.commands[command].change(*planned.command, planned.addresses.data(), exec_, nodes);
 }
 
 void CudaExecutable::enable(std::size_t command, bool is_enabled) {

@@ -1,5 +1,6 @@
 #include "cuda/foreign.hpp"
 
+#include "cuda/capture_alone.hpp"
 #include "cuda/compat.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/scopes.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <queue>
 #include <string>
 #include <utility>
@@ -57,46 +57,30 @@ cudaGraphNode_t add_again(cudaGraphNode_t node, cudaGraph_t graph, std::span<con
   return added;
 }
 
-/// Streams that calls are captured on, kept for the next one. Blocking towards the legacy stream, so that work which
-/// strays there fails and is found.
-class CaptureStreams {
- public:
-  static CaptureStreams& get() {
-    static CaptureStreams& all = *new CaptureStreams;
-    return all;
-  }
-
-  cudaStream_t take(int device, int priority) {
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
-        return kept.device == device && kept.priority == priority;
-      });
-      if (found != kept_.end()) {
-        const cudaStream_t stream = found->stream;
-        kept_.erase(found);
-        return stream;
-      }
+void set_again(cudaGraphNode_t node, cudaGraphExec_t exec, cudaGraphNode_t in) {
+  switch (type_of(node)) {
+    case cudaGraphNodeTypeKernel: {
+      const DriverGraphs& driver = DriverGraphs::get();
+      CUDA_KERNEL_NODE_PARAMS params{};
+      check(driver.get_kernel_params(node, &params), "cuGraphKernelNodeGetParams");
+      check(driver.set_kernel_params(exec, in, &params), "cuGraphExecKernelNodeSetParams");
+      break;
     }
-    cudaStream_t stream = nullptr;
-    REFRAIN_CUDA_CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamDefault, priority));
-    return stream;
+    case cudaGraphNodeTypeMemcpy: {
+      cudaMemcpy3DParms params{};
+      REFRAIN_CUDA_CHECK(cudaGraphMemcpyNodeGetParams(node, &params));
+      REFRAIN_CUDA_CHECK(cudaGraphExecMemcpyNodeSetParams(exec, in, &params));
+      break;
+    }
+    case cudaGraphNodeTypeMemset: {
+      cudaMemsetParams params{};
+      REFRAIN_CUDA_CHECK(cudaGraphMemsetNodeGetParams(node, &params));
+      REFRAIN_CUDA_CHECK(cudaGraphExecMemsetNodeSetParams(exec, in, &params));
+      break;
+    }
+    default: break;
   }
-
-  void give(cudaStream_t stream, int device, int priority) {
-    const std::lock_guard lock(mutex_);
-    kept_.push_back({stream, device, priority});
-  }
-
- private:
-  struct Kept {
-    cudaStream_t stream;
-    int device;
-    int priority;
-  };
-  std::mutex mutex_;
-  std::vector<Kept> kept_;
-};
+}
 
 /// One call on a capturing stream of its own.
 class CallCapture {
@@ -206,6 +190,24 @@ ForeignGraph::ForeignGraph(OwnedGraph graph) : graph_(std::move(graph)), nodes_(
     return static_cast<std::size_t>(std::find(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
   };
   for (std::size_t i = 0; i < edges.size(); ++i) edges_.emplace_back(place(edges.from(i)), place(edges.to(i)));
+  sort();
+}
+
+void ForeignGraph::sort() {
+  std::vector<int> missing(nodes_.size(), 0);
+  for (const auto& edge : edges_) ++missing[edge.second];
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;  // in the order of the capture
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (missing[i] == 0) ready.push(i);
+  }
+  while (!ready.empty()) {
+    const std::size_t next = ready.top();
+    ready.pop();
+    order_.push_back(next);
+    for (const auto& [from, to] : edges_) {
+      if (from == next && --missing[to] == 0) ready.push(to);
+    }
+  }
 }
 
 void ForeignGraph::take(const runtime::Command& command) {
@@ -230,32 +232,32 @@ std::vector<cudaGraphNode_t> ForeignGraph::add_to(cudaGraph_t graph, std::span<c
     return {child};
   }
   std::vector<cudaGraphNode_t> made(nodes_.size(), nullptr);
-  std::vector<int> missing(nodes_.size(), 0);
-  std::vector<bool> is_end(nodes_.size(), true);
-  for (const auto& [from, to] : edges_) {
-    ++missing[to];
-    is_end[from] = false;
-  }
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;  // in the order of the capture
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (missing[i] == 0) ready.push(i);
-  }
   std::vector<cudaGraphNode_t> ends;
-  while (!ready.empty()) {
-    const std::size_t next = ready.top();
-    ready.pop();
+  for (const std::size_t next : order_) {
     std::vector<cudaGraphNode_t> comes_after;
+    bool is_end = true;
     for (const auto& [from, to] : edges_) {
       if (to == next) comes_after.push_back(made[from]);
+      is_end = is_end && from != next;
     }
     made[next] = add_again(nodes_[next], graph, comes_after.empty() ? before : comes_after);
     added.push_back(made[next]);
-    if (is_end[next]) ends.push_back(made[next]);
-    for (const auto& [from, to] : edges_) {
-      if (from == next && --missing[to] == 0) ready.push(to);
-    }
+    if (is_end) ends.push_back(made[next]);
   }
   return ends;
+}
+
+void ForeignGraph::set_in(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> added,
+                          const runtime::Command& command) const {
+  bool is_same = is_flat_ && added.size() == order_.size();
+  for (std::size_t i = 0; is_same && i < added.size(); ++i) is_same = type_of(nodes_[order_[i]]) == type_of(added[i]);
+  if (!is_same) {
+    throw Error(Errc::not_supported, command.label, "a library's call",
+                "has other nodes with these arrays; instantiate the graph anew, or bind arrays that lie as those "
+                "recorded did",
+                command.where);
+  }
+  for (std::size_t i = 0; i < added.size(); ++i) set_again(nodes_[order_[i]], exec, added[i]);
 }
 
 void ForeignGraph::launch(cudaStream_t stream, const runtime::Command& command) {

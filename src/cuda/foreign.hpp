@@ -23,6 +23,9 @@ class ForeignGraph final : public runtime::ForeignWork {
   /// @throws Error(Errc::not_supported) naming the command, when it has memory nodes and was added before
   std::vector<cudaGraphNode_t> add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before,
                                       const runtime::Command& command, std::vector<cudaGraphNode_t>& added);
+  /// Gives an executable's nodes, added from a graph such as this one, the parameters that this one has.
+  /// @throws Error(Errc::not_supported) naming the command, when it has other nodes
+  void set_in(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> added, const runtime::Command& command) const;
   /// Runs it on a stream that does not capture, made ready for this one run.
   void launch(cudaStream_t stream, const runtime::Command& command);
 
@@ -33,10 +36,12 @@ class ForeignGraph final : public runtime::ForeignWork {
 
  private:
   void take(const runtime::Command& command);
+  void sort();
 
   OwnedGraph graph_;
   std::vector<cudaGraphNode_t> nodes_;
   std::vector<std::pair<std::size_t, std::size_t>> edges_;  ///< from, to
+  std::vector<std::size_t> order_;                          ///< in which nodes are added
   bool is_flat_ = true;
   int allocations_ = 0;
   int frees_ = 0;

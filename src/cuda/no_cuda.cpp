@@ -34,6 +34,7 @@ class NoCuda final : public Backend {
   PoolStats pool_stats(int) override { refuse(); }
   void trim(int, std::int64_t) override { refuse(); }
   void set_pool(int, cudaMemPool_t) override { refuse(); }
+  std::shared_ptr<const MatmulPlan> plan_matmul(int, const MatmulShape&, SourceLocation) override { refuse(); }
   std::shared_ptr<Executable> lower(const Plan&) override { refuse(); }
   std::unique_ptr<LiveCapture> begin_live(const LiveOrigin&) override { refuse(); }
 

@@ -3,6 +3,7 @@
 #include "cuda/compat.hpp"
 #include "cuda/device.hpp"
 #include "cuda/foreign.hpp"
+#include "cuda/matmul.hpp"
 #include "cuda/scopes.hpp"
 #include "kernels/cuda.cuh"
 #include "runtime/backend.hpp"
@@ -93,6 +94,8 @@ struct OnStream : Kernels {
     check(static_cast<cudaError_t>(command.get().launch(stream(), addresses)), "cudaLaunchKernelExC");
   }
 
+  void operator()(const runtime::MatmulCommand& command) const { launch_matmul(stream(), command, addresses); }
+
   void operator()(const runtime::ForeignCommand& command) const {
     auto& work = static_cast<ForeignGraph&>(*command.work);
     if (!in_graph) {
@@ -161,7 +164,9 @@ struct AsNode : Kernels {
                                                 static_cast<std::size_t>(command.bytes), cudaMemcpyDefault));
   }
 
-  void operator()(const runtime::ForeignCommand&) const {}  // GraphCommand adds it
+  // GraphCommand adds what may be several nodes.
+  void operator()(const runtime::ForeignCommand&) const {}
+  void operator()(const runtime::MatmulCommand&) const {}
 
   void operator()(const runtime::HostFunctionCommand& command) const {
     const cudaHostNodeParams params{call_function, const_cast<runtime::HostFunction*>(command.function.get())};
@@ -198,6 +203,7 @@ struct InExecutable : Kernels {
     check(static_cast<cudaError_t>(command.get().set_in(target.exec, target.in, addresses)),
           "cudaGraphExecKernelNodeSetParams");
   }
+  void operator()(const runtime::MatmulCommand&) const {}  // GraphCommand changes what may be several nodes
   // Nothing of these changes.
   void operator()(const runtime::ForeignCommand&) const {}
   void operator()(const runtime::HostFunctionCommand&) const {}
@@ -247,6 +253,12 @@ void GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> be
     nodes.close(ends);
     return;
   }
+  if (const auto* product = std::get_if<runtime::MatmulCommand>(&command_.payload)) {
+    ForeignGraph captured(matmul_graph(command_.device.index, priority, *product, addresses_));
+    const std::vector<cudaGraphNode_t> ends = captured.add_to(graph, before, command_, nodes.all);
+    nodes.close(ends);
+    return;
+  }
   cudaGraphNode_t node = nullptr;
   const kernels::Target target(graph, before.data(), before.size(), &node);
   std::visit(AsNode{{target, command_.device.index, addresses_}, literal_}, command_.payload);
@@ -264,7 +276,7 @@ void GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> be
 }
 
 void GraphCommand::change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,
-                          cudaGraphNode_t node) {
+                          std::span<const cudaGraphNode_t> nodes) {
   runtime::Command changed = command;
   if (auto* draw = std::get_if<runtime::RandomCommand>(&changed.payload)) {  // its counters stay where they are
     const auto& own = std::get<runtime::RandomCommand>(command_.payload);
@@ -272,8 +284,13 @@ void GraphCommand::change(const runtime::Command& command, void* const* addresse
     draw->args.counters = own.args.counters;
   }
   const DeviceScope current(changed.device.index);
-  const kernels::Target target(exec, node);
-  std::visit(InExecutable{{target, changed.device.index, addresses}, literal_}, changed.payload);
+  if (const auto* product = std::get_if<runtime::MatmulCommand>(&changed.payload)) {
+    const ForeignGraph captured(matmul_graph(changed.device.index, 0, *product, addresses));
+    captured.set_in(exec, nodes, changed);
+  } else {
+    const kernels::Target target(exec, nodes.front());
+    std::visit(InExecutable{{target, changed.device.index, addresses}, literal_}, changed.payload);
+  }
   command_ = std::move(changed);
 }
 

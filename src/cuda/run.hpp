@@ -21,8 +21,9 @@ class GraphCommand {
   void launch(cudaStream_t stream) const;
   /// Adds the nodes that such a launch gives, as those of the next command.
   void add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, int priority, CommandNodes& nodes) const;
-  /// Becomes the same kind of command with other parameters and addresses, in the executable's node too.
-  void change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec, cudaGraphNode_t node);
+  /// Becomes the same kind of command with other parameters and addresses, in the executable's nodes too.
+  void change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,
+              std::span<const cudaGraphNode_t> nodes);
   bool is_draw() const noexcept { return std::holds_alternative<runtime::RandomCommand>(command_.payload); }
 
  private:

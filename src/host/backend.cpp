@@ -2,6 +2,7 @@
 
 #include "host/bound_command.hpp"
 #include "host/event.hpp"
+#include "host/matmul.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
@@ -105,6 +106,11 @@ class HostBackend final : public runtime::Backend {
   runtime::PoolStats pool_stats(int device) override { return {pools_[static_cast<std::size_t>(device)].reserved()}; }
   void trim(int device, std::int64_t keep_bytes) override { pool(device).trim(keep_bytes); }
   void set_pool(int, cudaMemPool_t) override {}  // set_memory_pool refuses it
+
+  std::shared_ptr<const runtime::MatmulPlan> plan_matmul(int, const runtime::MatmulShape& shape,
+                                                         SourceLocation where) override {
+    return host::plan_matmul(shape, where);
+  }
 
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_host(plan); }
   std::unique_ptr<runtime::LiveCapture> begin_live(const runtime::LiveOrigin&) override { return nullptr; }

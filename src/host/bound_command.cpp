@@ -1,5 +1,6 @@
 #include "host/bound_command.hpp"
 
+#include "host/matmul.hpp"
 #include "host/scheduler.hpp"
 #include "kernels/host.hpp"
 #include "runtime/host_function.hpp"
@@ -49,6 +50,16 @@ struct Binder {
     command.args.in = addresses[1];
     return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
       kernels::reduce_host(std::get<runtime::ReduceCommand>(bound.payload_).args);
+    };
+  }
+
+  BoundCommand::Run operator()(runtime::MatmulCommand&) const {
+    self.addresses_.assign(addresses, addresses + access_count);
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
+      const auto& product = std::get<runtime::MatmulCommand>(bound.payload_);
+      const auto& at = bound.addresses_;
+      const void* const bias = product.bias_access >= 0 ? at[static_cast<std::size_t>(product.bias_access)] : nullptr;
+      matmul(product.plan->shape, at[1], at[2], bias, at[0]);
     };
   }
 

@@ -27,7 +27,7 @@ class BoundCommand {
   Run run_;
   runtime::Payload payload_;
   void* target_ = nullptr;
-  std::vector<void*> addresses_;  ///< for functions of the user's
+  std::vector<void*> addresses_;  ///< for functions of the user's, and products
   bool is_enabled_ = true;
 
   friend struct Binder;

@@ -218,6 +218,10 @@ class Backend {
   virtual void trim(int device, std::int64_t keep_bytes) = 0;
   virtual void set_pool(int device, cudaMemPool_t pool) = 0;
 
+  /// How a matrix product of this shape is computed. Without the order lock.
+  /// @throws Error(Errc::not_supported)
+  virtual std::shared_ptr<const MatmulPlan> plan_matmul(int device, const MatmulShape& shape, SourceLocation where) = 0;
+
   virtual std::shared_ptr<Executable> lower(const Plan& plan) = 0;
   /// Null: not offered.
   virtual std::unique_ptr<LiveCapture> begin_live(const LiveOrigin& origin) = 0;

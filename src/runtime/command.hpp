@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/args.hpp"
+#include "runtime/matmul.hpp"
 
 #include <refrain/device.hpp>
 #include <refrain/event.hpp>
@@ -59,6 +60,13 @@ struct ElementwiseCommand {
 /// A reduction of access 1 into access 0.
 struct ReduceCommand {
   kernels::ReduceArgs args;
+};
+
+/// A matrix product of accesses 1 and 2 into access 0.
+struct MatmulCommand {
+  std::shared_ptr<const MatmulPlan> plan;
+  int bias_access = -1;
+  int workspace_access = -1;
 };
 
 /// Random numbers into access 0. While recording `args.offset` is relative to the generator's position at the replay.
@@ -129,8 +137,9 @@ struct HostFunctionCommand {
   std::shared_ptr<const HostFunction> function;
 };
 
-using Payload = std::variant<EmptyCommand, ElementwiseCommand, ReduceCommand, RandomCommand, UploadCommand, CopyCommand,
-                             KernelCommand, ForeignCommand, EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
+using Payload =
+    std::variant<EmptyCommand, ElementwiseCommand, ReduceCommand, MatmulCommand, RandomCommand, UploadCommand,
+                 CopyCommand, KernelCommand, ForeignCommand, EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {

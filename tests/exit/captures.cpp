@@ -2,6 +2,8 @@
 
 #include "exit/exit_child.hpp"
 
+#include <refrain/linalg.hpp>
+
 #include <cstdlib>
 #include <thread>
 
@@ -60,10 +62,24 @@ int open_captures_everywhere(bool live) {
   return status_of_main;
 }
 
+/// The first product of the process is made while capturing: its library is loaded and made ready then.
+int first_product_in_a_capture(bool live) {
+  const rf::Array a = rf::full({32, 32}, 2);
+  const auto product = [&] { return rf::matmul(a, a); };
+  auto [graph, recorded] = rf::capture(product, {.live = live});
+  const rf::GraphExec exec = graph.instantiate();
+  exec.replay();
+  if (recorded.to_vector<float>() != product().to_vector<float>()) return 1;
+  if (recorded.slice(0, 1).select(0).select(0).item<float>() != 128) return 2;
+  return status_of_main;
+}
+
 }  // namespace
 
 void add_captures(Scenarios& to) {
   to.merge(Scenarios{
+      {"first_product_in_a_capture", [] { return first_product_in_a_capture(false); }},
+      {"first_product_in_a_live_capture", [] { return first_product_in_a_capture(true); }},
       {"exit_in_a_body", exit_in_a_body},
       {"exit_in_a_live_body", exit_in_a_live_body},
       {"open_capture", open_capture_on_the_stack},

@@ -213,6 +213,11 @@ class FailingBackend final : public runtime::Backend {
   runtime::PoolStats pool_stats(int device) override { return real_.pool_stats(device); }
   void trim(int device, std::int64_t keep_bytes) override { real_.trim(device, keep_bytes); }
   void set_pool(int device, cudaMemPool_t pool) override { real_.set_pool(device, pool); }
+  std::shared_ptr<const runtime::MatmulPlan> plan_matmul(int device, const runtime::MatmulShape& shape,
+                                                         SourceLocation where) override {
+    fault_->call("plan_matmul");
+    return real_.plan_matmul(device, shape, where);
+  }
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override {
     fault_->call("lower");
     return std::make_shared<FailingExecutable>(real_.lower(plan), fault_);

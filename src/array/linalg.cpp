@@ -1,0 +1,318 @@
+#include <refrain/linalg.hpp>
+
+#include "array/elementwise.hpp"
+#include "array/make.hpp"
+#include "runtime/array_access.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/order.hpp"
+#include "runtime/submit.hpp"
+
+#include <refrain/error.hpp>
+#include <refrain/ops.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace refrain {
+
+namespace {
+
+using runtime::MatmulOperand;
+using runtime::MatmulShape;
+
+/// No kernel of cuBLASLt asks for more, and all blocks of Refrain's have it.
+constexpr std::int64_t full_alignment = 16;
+
+/// One product in the making.
+struct Product {
+  const char* label;
+  MatmulOptions options;
+  bool has_relu;
+  SourceLocation where;
+};
+
+std::string shapes_of(const Array& left, const Array& right) {
+  return "shapes " + left.shape().str() + " and " + right.shape().str();
+}
+
+/// The dtype that both are multiplied in.
+DType product_dtype(const Array& left, const Array& right, const Product& product) {
+  const DType dtype = promote(left.dtype(), right.dtype());
+  if (is_floating(dtype)) return dtype;
+  throw Error(Errc::invalid_value, product.label,
+              "dtypes " + std::string(to_string(left.dtype())) + " and " + std::string(to_string(right.dtype())),
+              "are not floating; cast one to float32, x.cast(DType::float32), or to float64 for whole numbers beyond "
+              "2^24",
+              product.where);
+}
+
+void require_one_device(const Array& left, const Array& right, const Product& product) {
+  if (left.device() == right.device()) return;
+  throw Error(Errc::wrong_device, product.label, shapes_of(left, right),
+              "are on " + left.device().str() + " and " + right.device().str() + "; move one with to_device first",
+              product.where);
+}
+
+bool is_matrix_of_blas(const MatmulOperand& operand, std::int64_t rows, std::int64_t columns) {
+  return (operand.column_stride == 1 && operand.row_stride >= columns) ||
+         (operand.row_stride == 1 && operand.column_stride >= rows);
+}
+
+/// How the last two axes of an array lie, where BLAS can read them so.
+bool describe(const Array& array, MatmulOperand& operand) {
+  const int ndim = array.ndim();
+  const std::int64_t rows = array.shape()[ndim - 2];
+  const std::int64_t columns = array.shape()[ndim - 1];
+  const Strides& strides = ArrayAccess::strides(array);
+  operand.row_stride = strides[static_cast<std::size_t>(ndim - 2)];
+  operand.column_stride = strides[static_cast<std::size_t>(ndim - 1)];
+  // Of one row or column it does not matter how far the next would be.
+  if (rows == 1 && columns == 1) {
+    operand.row_stride = operand.column_stride = 1;
+  } else if (rows == 1 && operand.column_stride > 0) {
+    operand.row_stride = operand.column_stride == 1 ? columns : 1;
+  } else if (columns == 1 && operand.row_stride > 0) {
+    operand.column_stride = 1;
+  }
+  for (int axis = 0; axis < ndim - 2; ++axis) {
+    if (array.shape()[axis] > 1 && strides[static_cast<std::size_t>(axis)] < 0) return false;
+  }
+  return is_matrix_of_blas(operand, rows, columns);
+}
+
+std::int64_t lowest_bit(std::int64_t bytes) { return bytes & -bytes; }
+
+/// What each batch's first element is a multiple of, where the block is of full_alignment.
+int alignment(const Array& array, const MatmulShape& shape, const std::int64_t* batch_strides) {
+  const std::int64_t size = size_of(ArrayAccess::dtype(array));
+  std::int64_t all = full_alignment | ArrayAccess::offset(array);
+  for (int axis = 0; axis < shape.batch_ndim; ++axis) all |= batch_strides[axis] * size;
+  return static_cast<int>(lowest_bit(all));
+}
+
+/// Walks that go together become one, and a batch of the left operand's rows becomes more rows where all its matrices
+/// are multiplied by one and the same.
+void merge_batch(MatmulShape& shape) {
+  int ndim = 0;
+  for (int axis = 0; axis < shape.batch_ndim; ++axis) {
+    const std::int64_t extent = shape.batch_extents[axis];
+    if (extent == 1) continue;
+    const std::int64_t a = shape.a.batch_strides[axis];
+    const std::int64_t b = shape.b.batch_strides[axis];
+    if (ndim > 0 && shape.a.batch_strides[ndim - 1] == a * extent && shape.b.batch_strides[ndim - 1] == b * extent) {
+      --ndim;
+      shape.batch_extents[ndim] *= extent;
+    } else {
+      shape.batch_extents[ndim] = extent;
+    }
+    shape.a.batch_strides[ndim] = a;
+    shape.b.batch_strides[ndim] = b;
+    ++ndim;
+  }
+  if (ndim > 0) {
+    const int last = ndim - 1;
+    const bool is_dense = shape.a.column_stride == 1 && shape.a.batch_strides[last] == shape.m * shape.a.row_stride;
+    if (is_dense && shape.b.batch_strides[last] == 0) {
+      shape.m *= shape.batch_extents[last];
+      ndim = last;
+    }
+  }
+  for (int axis = ndim; axis < shape.batch_ndim; ++axis) {
+    shape.batch_extents[axis] = shape.a.batch_strides[axis] = shape.b.batch_strides[axis] = 0;
+  }
+  shape.batch_ndim = ndim;
+}
+
+/// The axes before the last two, broadcast.
+Shape batch_shape(const Array& left, const Array& right, const Product& product) {
+  std::array<std::int64_t, Shape::max_ndim> extents{};
+  const int of_left = left.ndim() - 2;
+  const int of_right = right.ndim() - 2;
+  const int ndim = std::max(of_left, of_right);
+  for (int i = 0; i < ndim; ++i) {  // from the last one
+    const std::int64_t x = i < of_left ? left.shape()[of_left - 1 - i] : 1;
+    const std::int64_t y = i < of_right ? right.shape()[of_right - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) {
+      throw Error(Errc::invalid_value, product.label, shapes_of(left, right),
+                  "do not broadcast: before the last two axes, extents " + std::to_string(x) + " and " +
+                      std::to_string(y) + " differ and neither is 1; make them equal, or one of them 1",
+                  product.where);
+    }
+    extents[static_cast<std::size_t>(ndim - 1 - i)] = x == 1 ? y : x;
+  }
+  return Shape(std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(ndim)), product.where);
+}
+
+void broadcast_batch(const Array& array, const MatmulShape& shape, std::int64_t* strides) {
+  const int missing = shape.batch_ndim - (array.ndim() - 2);
+  for (int axis = 0; axis < shape.batch_ndim; ++axis) {
+    const int own = axis - missing;
+    const bool moves = own >= 0 && array.shape()[own] > 1;
+    strides[axis] = moves ? ArrayAccess::strides(array)[static_cast<std::size_t>(own)] : 0;
+  }
+}
+
+/// What the product's result would be without its matrices' elements: 0, and what follows.
+Array empty_sums(Array out, const Array& bias, const Product& product) {
+  fill(out, Scalar(0), product.label, product.where);
+  if (bias.defined()) apply_in_place(kernels::ElementwiseOp::add, out, Operand(bias, product.where));
+  return product.has_relu ? relu(out, product.where) : out;
+}
+
+/// The product of arrays with two axes at least, of one floating dtype.
+Array multiply(const Array& left, const Array& right, const Array& bias, const Product& product) {
+  const std::int64_t m = left.shape()[left.ndim() - 2];
+  const std::int64_t k = left.shape()[left.ndim() - 1];
+  const std::int64_t n = right.shape()[right.ndim() - 1];
+  const SourceLocation where = product.where;
+  MatmulShape shape;
+  const Shape batch = batch_shape(left, right, product);
+  std::array<std::int64_t, Shape::max_ndim> extents{};
+  const auto batch_ndim = static_cast<std::size_t>(batch.ndim());
+  if (batch_ndim + 2 > extents.size()) {
+    throw Error(Errc::invalid_value, product.label, shapes_of(left, right), "have too many axes; reshape them", where);
+  }
+  std::copy(batch.begin(), batch.end(), extents.begin());
+  extents[batch_ndim] = m;
+  extents[batch_ndim + 1] = n;
+  const Shape result(std::span<const std::int64_t>(extents.data(), batch_ndim + 2), where);
+
+  runtime::StreamCore& stream = runtime::thread_stream(left.device());
+  std::array<runtime::Access, 5> accesses{runtime::Access{}, whole(left, runtime::AccessMode::read),
+                                          whole(right, runtime::AccessMode::read)};
+  std::size_t count = 3;
+  if (bias.defined()) accesses[count++] = whole(bias, runtime::AccessMode::read);
+  if (runtime::may_refuse_order(stream)) {
+    const auto reads = std::span<const runtime::Access>(accesses).subspan(1, count - 1);
+    runtime::check_order(stream, {stream.device, {}, reads, product.label, where});
+  }
+  Array out = make_array(stream, result, ArrayAccess::dtype(left), where);
+  if (result.size() == 0) return out;
+  if (k == 0) return empty_sums(out, bias, product);
+
+  shape.type = static_cast<kernels::Type>(ArrayAccess::dtype(left));
+  shape.precision = ArrayAccess::dtype(left) == DType::float32 ? product.options.precision : MatmulPrecision::exact;
+  shape.has_bias = bias.defined();
+  shape.has_relu = product.has_relu;
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  shape.batch_ndim = batch.ndim();
+  std::copy(batch.begin(), batch.end(), shape.batch_extents);
+  describe(left, shape.a);
+  describe(right, shape.b);
+  broadcast_batch(left, shape, shape.a.batch_strides);
+  broadcast_batch(right, shape, shape.b.batch_strides);
+  merge_batch(shape);
+  shape.a.alignment = alignment(left, shape, shape.a.batch_strides);
+  shape.b.alignment = alignment(right, shape, shape.b.batch_strides);
+  std::int64_t out_all = full_alignment | (bias.defined() ? ArrayAccess::offset(bias) : 0);
+  if (shape.batch_ndim > 0) out_all |= shape.m * shape.n * size_of(ArrayAccess::dtype(left));
+  shape.out_alignment = static_cast<int>(lowest_bit(out_all));
+
+  runtime::MatmulCommand command;
+  command.plan = stream.backend().plan_matmul(stream.device.index, shape, where);
+  accesses[0] = whole(out, runtime::AccessMode::write);
+  if (bias.defined()) command.bias_access = 3;
+  Array workspace;
+  if (command.plan->workspace_bytes > 0) {
+    workspace = make_array(stream, {command.plan->workspace_bytes}, DType::uint8, where);
+    command.workspace_access = static_cast<int>(count);
+    accesses[count++] = whole(workspace, runtime::AccessMode::write);
+  }
+  runtime::submit(stream, {stream.device, std::move(command), std::span(accesses.data(), count), product.label, where});
+  return out;
+}
+
+/// The array in the dtype of the product, as BLAS can read it.
+Array readable(const Array& array, DType dtype, const Product& product) {
+  const Array cast = array.cast(dtype, product.where);
+  MatmulOperand operand;
+  return describe(cast, operand) ? cast : contiguous_copy(cast, product.label, product.where);
+}
+
+Array product_of(const Array& left, const Array& right, const Array& bias, const Product& product) {
+  const std::int64_t of_left = left.shape()[left.ndim() - 1];
+  const std::int64_t of_right = right.shape()[right.ndim() - 2];
+  if (of_left != of_right) {
+    throw Error(Errc::invalid_value, product.label, shapes_of(left, right),
+                "do not fit: rows of " + std::to_string(of_left) + " elements and columns of " +
+                    std::to_string(of_right) + "; transpose or reshape one of them",
+                product.where);
+  }
+  const DType dtype = product_dtype(left, right, product);
+  return multiply(readable(left, dtype, product), readable(right, dtype, product), bias, product);
+}
+
+void require_operand(const Array& array, const Product& product) {
+  require_usable(array, product.label, product.where);
+  if (array.ndim() > 0) return;
+  throw Error(Errc::invalid_value, product.label, "an array without axes",
+              "is no matrix or vector; multiply by it with *", product.where);
+}
+
+/// A dense vector in the dtype of the layer.
+Array bias_of(const Array& bias, const Array& weight, DType dtype, const Product& product) {
+  require_usable(bias, product.label, product.where);
+  if (bias.shape() != Shape{weight.shape()[0]}) {
+    throw Error(Errc::invalid_value, product.label, "a bias of shape " + bias.shape().str(),
+                "does not fit a weight of shape " + weight.shape().str() +
+                    "; give one value for each of the weight's rows, or add it afterwards",
+                product.where);
+  }
+  require_one_device(weight, bias, product);
+  if (promote(dtype, bias.dtype()) != dtype) {
+    throw Error(Errc::invalid_value, product.label, "a bias of " + std::string(to_string(bias.dtype())),
+                "would be narrowed to " + std::string(to_string(dtype)) + "; cast it explicitly", product.where);
+  }
+  return bias.cast(dtype, product.where).contiguous(product.where);
+}
+
+Array activated(Array sums, Activation activation, SourceLocation where) {
+  switch (activation) {
+    case Activation::none:
+    case Activation::relu: break;
+    case Activation::gelu: return gelu(sums, where);
+    case Activation::silu: return silu(sums, where);
+    case Activation::tanh: return tanh(sums, where);
+    case Activation::sigmoid: return sigmoid(sums, where);
+  }
+  return sums;
+}
+
+}  // namespace
+
+Array matmul(const Array& left, const Array& right, MatmulOptions options, SourceLocation where) {
+  const Product product{"matmul", options, false, where};
+  require_operand(left, product);
+  require_operand(right, product);
+  require_one_device(left, right, product);
+  const bool is_row = left.ndim() == 1;
+  const bool is_column = right.ndim() == 1;
+  const Array rows = is_row ? left.unsqueeze(0, where) : left;
+  const Array columns = is_column ? right.unsqueeze(1, where) : right;
+  Array result = product_of(rows, columns, {}, product);
+  if (is_column) result = result.squeeze(-1, where);
+  return is_row ? result.squeeze(is_column ? -1 : -2, where) : result;
+}
+
+Array linear(const Array& x, const Array& weight, const Array& bias, Activation activation, MatmulOptions options,
+             SourceLocation where) {
+  const Product product{"linear", options, activation == Activation::relu, where};
+  require_operand(x, product);
+  require_operand(weight, product);
+  require_one_device(x, weight, product);
+  if (weight.ndim() != 2) {
+    throw Error(Errc::invalid_value, product.label, "a weight of shape " + weight.shape().str(),
+                "is no matrix; give (out, in), or use matmul", where);
+  }
+  const Array added = bias.defined() ? bias_of(bias, weight, product_dtype(x, weight, product), product) : Array();
+  const bool is_vector = x.ndim() == 1;
+  const Array rows = is_vector ? x.unsqueeze(0, where) : x;
+  const Array sums = product_of(rows, weight.transpose(0, 1, where), added, product);
+  return activated(is_vector ? sums.squeeze(0, where) : sums, activation, where);
+}
+
+}  // namespace refrain

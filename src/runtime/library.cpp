@@ -1,0 +1,31 @@
+#include "runtime/library.hpp"
+
+#include <refrain/error.hpp>
+
+#include <dlfcn.h>
+
+namespace refrain::runtime {
+
+Library::Library(std::initializer_list<std::string> names, const char* needed_by, const std::string& remedy,
+                 SourceLocation where)
+    : needed_by_(needed_by), remedy_(remedy) {
+  std::string why;
+  for (const std::string& name : names) {
+    if (name.empty()) continue;
+    name_ = name;
+    handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    was_loaded_ = handle_ != nullptr;
+    if (!was_loaded_) handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) return;
+    if (why.empty()) why = dlerror();
+  }
+  throw Error(Errc::not_supported, needed_by, *names.begin(), "cannot be loaded (" + why + "); " + remedy, where);
+}
+
+void* Library::address_of(const char* name) const {
+  void* const address = dlsym(handle_, name);
+  if (address != nullptr) return address;
+  throw Error(Errc::not_supported, needed_by_, name_, std::string("has no function ") + name + "; " + remedy_, {});
+}
+
+}  // namespace refrain::runtime
