@@ -45,7 +45,14 @@ BOOST_AUTO_TEST_CASE(a_product_of_two_devices) {
   if (!devices) return;
   const Array left = ones({2, 2}, {.device = devices->first});
   const Array right = ones({2, 2}, {.device = devices->second});
-  require_error(Errc::wrong_device, [&] { matmul(left, right); }, {"matmul", "to_device"});
+  check_error_text([&] { matmul(left, right); });
+}
+
+BOOST_AUTO_TEST_CASE(an_array_that_is_bound_to_a_product_it_is_not_aligned_for) {
+  const Array x = ones({4, 4});
+  const GraphExec exec = capture([&] { return matmul(x, x); }).first.instantiate();
+  const Array odd = ones({17}).slice(1, 17).reshape({4, 4});
+  check_error_text([&] { exec.bind(x, odd); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,6 +25,11 @@ using runtime::MatmulShape;
 /// No kernel of cuBLASLt asks for more, and all blocks of Refrain's have it.
 constexpr std::int64_t full_alignment = 16;
 
+/// Where the array begins, as far as it matters for alignment.
+std::int64_t address_of(const Array& array) {
+  return ArrayAccess::offset(array) + array.buffer()->history_origin();  // not 0 where it is other code's block
+}
+
 /// One product in the making.
 struct Product {
   const char* label;
@@ -84,10 +89,10 @@ bool describe(const Array& array, MatmulOperand& operand) {
 
 std::int64_t lowest_bit(std::int64_t bytes) { return bytes & -bytes; }
 
-/// What each batch's first element is a multiple of, where the block is of full_alignment.
+/// What the addresses of each batch's first elements are multiples of.
 int alignment(const Array& array, const MatmulShape& shape, const std::int64_t* batch_strides) {
   const std::int64_t size = size_of(ArrayAccess::dtype(array));
-  std::int64_t all = full_alignment | ArrayAccess::offset(array);
+  std::int64_t all = full_alignment | address_of(array);
   for (int axis = 0; axis < shape.batch_ndim; ++axis) all |= batch_strides[axis] * size;
   return static_cast<int>(lowest_bit(all));
 }
@@ -171,9 +176,6 @@ Array multiply(const Array& left, const Array& right, const Array& bias, const P
   const Shape batch = batch_shape(left, right, product);
   std::array<std::int64_t, Shape::max_ndim> extents{};
   const auto batch_ndim = static_cast<std::size_t>(batch.ndim());
-  if (batch_ndim + 2 > extents.size()) {
-    throw Error(Errc::invalid_value, product.label, shapes_of(left, right), "have too many axes; reshape them", where);
-  }
   std::copy(batch.begin(), batch.end(), extents.begin());
   extents[batch_ndim] = m;
   extents[batch_ndim + 1] = n;
@@ -208,7 +210,7 @@ Array multiply(const Array& left, const Array& right, const Array& bias, const P
   merge_batch(shape);
   shape.a.alignment = alignment(left, shape, shape.a.batch_strides);
   shape.b.alignment = alignment(right, shape, shape.b.batch_strides);
-  std::int64_t out_all = full_alignment | (bias.defined() ? ArrayAccess::offset(bias) : 0);
+  std::int64_t out_all = full_alignment | (bias.defined() ? address_of(bias) : 0);
   if (shape.batch_ndim > 0) out_all |= shape.m * shape.n * size_of(ArrayAccess::dtype(left));
   shape.out_alignment = static_cast<int>(lowest_bit(out_all));
 

@@ -128,27 +128,9 @@ class Product {
   cublasLtMatrixLayout_t out_ = nullptr;
 };
 
-/// Bytes that addresses are multiples of.
-struct Alignments {
-  int a;
-  int b;
-  int out;  ///< of the bias too
-
-  bool holds_for(const void* to_a, const void* to_b, const void* to_bias, const void* to_out) const {
-    return is_multiple(to_a, a) && is_multiple(to_b, b) && is_multiple(to_bias, out) && is_multiple(to_out, out);
-  }
-
- private:
-  static bool is_multiple(const void* address, int bytes) {
-    return reinterpret_cast<std::uintptr_t>(address) % static_cast<unsigned>(bytes) == 0;
-  }
-};
-
-Alignments alignments(const MatmulShape& shape) { return {shape.a.alignment, shape.b.alignment, shape.out_alignment}; }
-
 /// What the library recommends.
-cublasLtMatmulHeuristicResult_t choose(int device, const Product& product, const Alignments& align,
-                                       std::size_t workspace, SourceLocation where) {
+cublasLtMatmulHeuristicResult_t choose(int device, const MatmulShape& shape, const Product& product,
+                                       SourceLocation where) {
   const Blas& blas = Blas::get(where);
   const cublasLtHandle_t handle = blas_handle(device, where);
   cublasLtMatmulPreference_t preference = nullptr;
@@ -158,14 +140,14 @@ cublasLtMatmulHeuristicResult_t choose(int device, const Product& product, const
   };
   cublasLtMatmulHeuristicResult_t result{};
   int count = 0;
-  cublasStatus_t status = set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+  cublasStatus_t status = set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most_workspace);
   const auto set_alignment = [&](cublasLtMatmulPreferenceAttributes_t attribute, int bytes) {
     if (status == CUBLAS_STATUS_SUCCESS) status = set(attribute, static_cast<std::uint32_t>(bytes));
   };
-  set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, align.b);  // its first operand is our second
-  set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, align.a);
-  set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, align.out);
-  set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, align.out);
+  set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, shape.b.alignment);  // its first operand is our second
+  set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, shape.a.alignment);
+  set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, shape.out_alignment);
+  set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, shape.out_alignment);
   if (status == CUBLAS_STATUS_SUCCESS) {
     const DeviceScope current(device);
     const CallScope call;
@@ -191,7 +173,6 @@ class CudaMatmul final : public runtime::MatmulPlan {
     const Blas& blas = Blas::get({});
     const std::lock_guard lock(mutex_);  // the bias is part of the description
     if (shape.has_bias) product_->set_bias(bias);
-    const cublasLtMatmulAlgo_t& algorithm = alignments(shape).holds_for(a, b, bias, out) ? algorithm_ : unaligned();
     const std::int64_t size = kernels::element_size(shape.type);
     const double one_64 = 1;
     const double zero_64 = 0;
@@ -206,28 +187,17 @@ class CudaMatmul final : public runtime::MatmulPlan {
       const void* const from_b = static_cast<const std::byte*>(b) + at_b * size;
       void* const to = static_cast<std::byte*>(out) + at_out * size;
       check(blas.multiply(blas_handle(device_, {}), product_->desc(), one, from_b, product_->first(), from_a,
-                          product_->second(), zero, to, product_->out(), to, product_->out(), &algorithm, workspace,
+                          product_->second(), zero, to, product_->out(), to, product_->out(), &algorithm_, workspace,
                           static_cast<std::size_t>(workspace_bytes), stream),
             "cublasLtMatmul");
     });
   }
 
  private:
-  /// For blocks of other code's that begin anywhere, known only now; the scratch memory is what it is.
-  const cublasLtMatmulAlgo_t& unaligned() const {
-    if (unaligned_ == nullptr) {
-      const auto size = static_cast<int>(kernels::element_size(shape.type));
-      const auto chosen = choose(device_, *product_, {size, size, size}, static_cast<std::size_t>(workspace_bytes), {});
-      unaligned_ = std::make_unique<cublasLtMatmulAlgo_t>(chosen.algo);
-    }
-    return *unaligned_;
-  }
-
   int device_;
   std::unique_ptr<Product> product_;
   cublasLtMatmulAlgo_t algorithm_;
   mutable std::mutex mutex_;
-  mutable std::unique_ptr<cublasLtMatmulAlgo_t> unaligned_;
 };
 
 }  // namespace
@@ -237,7 +207,7 @@ std::shared_ptr<const runtime::MatmulPlan> plan_matmul(int device, const MatmulS
   return plans[static_cast<std::size_t>(device)].get(shape, [&] {
     const Blas& blas = Blas::get(where);
     auto product = std::make_unique<Product>(blas, shape);
-    const auto chosen = choose(device, *product, alignments(shape), most_workspace, where);
+    const auto chosen = choose(device, shape, *product, where);
     return std::make_shared<const CudaMatmul>(device, shape, std::move(product), chosen);
   });
 }

@@ -103,6 +103,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   Changed& own_command(std::size_t command);
   void apply(std::size_t command);
   void refuse_baked_in(const runtime::Buffer* recorded, SourceLocation where) const;
+  void require_aligned(const runtime::Buffer* recorded, const Binding& binding, SourceLocation where) const;
   void bind_buffer(const runtime::Buffer* recorded, Binding binding);
   static void leave(runtime::Buffer& buffer, runtime::ReplayMark& mark);
   static void leave_all(State& state);

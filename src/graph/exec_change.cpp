@@ -204,6 +204,24 @@ void Exec::refuse_baked_in(const Buffer* recorded, SourceLocation where) const {
   }
 }
 
+void Exec::require_aligned(const Buffer* recorded, const Binding& binding, SourceLocation where) const {
+  for (const runtime::PlannedCommand& planned : state_.plan.commands) {
+    const auto* product = std::get_if<runtime::MatmulCommand>(&planned.command->payload);
+    if (product == nullptr) continue;
+    const auto& accesses = planned.command->accesses;
+    for (std::size_t k = 0; k < accesses.size(); ++k) {
+      if (accesses[k].buffer != recorded) continue;
+      const auto* address = static_cast<const std::byte*>(accesses[k].address(binding.buffer->address()));
+      const int needed = product->plan->shape.alignment(k);
+      if (reinterpret_cast<std::uintptr_t>(address + binding.offset) % static_cast<unsigned>(needed) == 0) continue;
+      throw Error(Errc::not_supported, "bind", place(*planned.command),
+                  "was planned for addresses that are multiples of " + std::to_string(needed) +
+                      " bytes, which this array's is not; copy it into an array of its own, x + 0, or capture with it",
+                  where);
+    }
+  }
+}
+
 void Exec::bind_buffer(const Buffer* recorded, Binding binding) {
   const auto known = state_.bindings.find(recorded);
   // The block that is left is no part of this executable's replays any more.
@@ -281,7 +299,9 @@ void Exec::bind(const Array& recorded, const Array& array, SourceLocation where)
   const auto known = state_.bindings.find(buffer);
   if (known != state_.bindings.end()) left = known->second;
   refuse_baked_in(buffer, where);
-  bind_buffer(buffer, {runtime::BufferRef(array.buffer()), ArrayAccess::offset(array)});
+  Binding binding{runtime::BufferRef(array.buffer()), ArrayAccess::offset(array)};
+  require_aligned(buffer, binding, where);
+  bind_buffer(buffer, std::move(binding));
 }
 
 void Exec::bind(const void* recorded, void* address, SourceLocation where) {
@@ -299,17 +319,22 @@ void Exec::bind(const void* recorded, void* address, SourceLocation where) {
   for (const runtime::BufferRef& buffer : state_.program->outside) {
     if (is_it(*buffer.get())) refuse_baked_in(buffer.get(), where);
   }
+  std::vector<std::pair<const Buffer*, Binding>> wanted;
   for (const runtime::BufferRef& buffer : state_.program->outside) {
     if (!is_it(*buffer.get())) continue;
-    const auto known = state_.bindings.find(buffer.get());
-    if (known != state_.bindings.end()) left.push_back(known->second);
     void* const lowest = static_cast<std::byte*>(address) - buffer->given_at;
     const runtime::BufferRef named(Buffer::foreign(buffer->device(), lowest, buffer->size_bytes(), where));
     named->shape = buffer->shape;
     named->dtype = buffer->dtype;
     named->is_array = buffer->is_array;
     named->given_at = buffer->given_at;
-    bind_buffer(buffer.get(), {named, 0});
+    wanted.emplace_back(buffer.get(), Binding{named, 0});
+    require_aligned(buffer.get(), wanted.back().second, where);
+  }
+  for (auto& [buffer, binding] : wanted) {
+    const auto known = state_.bindings.find(buffer);
+    if (known != state_.bindings.end()) left.push_back(known->second);
+    bind_buffer(buffer, std::move(binding));
     ++count;
   }
   for (std::size_t i = 0; i < state_.plan.commands.size(); ++i) {

@@ -8,7 +8,7 @@ namespace refrain::runtime {
 
 Library::Library(std::initializer_list<std::string> names, const char* needed_by, const std::string& remedy,
                  SourceLocation where)
-    : needed_by_(needed_by), remedy_(remedy) {
+    : needed_by_(needed_by), remedy_(remedy), where_(where) {
   std::string why;
   for (const std::string& name : names) {
     if (name.empty()) continue;
@@ -25,7 +25,7 @@ Library::Library(std::initializer_list<std::string> names, const char* needed_by
 void* Library::address_of(const char* name) const {
   void* const address = dlsym(handle_, name);
   if (address != nullptr) return address;
-  throw Error(Errc::not_supported, needed_by_, name_, std::string("has no function ") + name + "; " + remedy_, {});
+  throw Error(Errc::not_supported, needed_by_, name_, std::string("has no function ") + name + "; " + remedy_, where_);
 }
 
 }  // namespace refrain::runtime

@@ -35,6 +35,7 @@ class Library {
   std::string name_;
   const char* needed_by_;
   std::string remedy_;
+  SourceLocation where_;
 };
 
 }  // namespace refrain::runtime

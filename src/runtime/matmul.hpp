@@ -18,7 +18,7 @@ struct MatmulOperand {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
   std::int64_t batch_strides[kernels::max_ndim] = {};  ///< 0 where broadcast
-  int alignment = 0;                                   ///< bytes, of each batch's first element in its block
+  int alignment = 0;                                   ///< bytes that each batch's first address is a multiple of
 
   bool is_transposed() const noexcept { return column_stride != 1; }
   std::int64_t leading() const noexcept { return is_transposed() ? column_stride : row_stride; }
@@ -39,8 +39,12 @@ struct MatmulShape {
   std::int64_t batch_extents[kernels::max_ndim] = {};
   MatmulOperand a;
   MatmulOperand b;
-  int out_alignment = 0;  ///< as those of the operands; of the bias too
+  int out_alignment = 0;  ///< as those of the operands; of result and bias
 
+  /// Of the command's access of that number.
+  int alignment(std::size_t access) const noexcept {
+    return access == 1 ? a.alignment : access == 2 ? b.alignment : out_alignment;
+  }
   auto operator<=>(const MatmulShape&) const = default;
 };
 
