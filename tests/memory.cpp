@@ -165,8 +165,8 @@ BOOST_AUTO_TEST_CASE(running_out_of_memory_in_a_capture_is_reported_as_that, *la
     BOOST_TEST_CONTEXT(mode) {
       const std::int64_t live = stats().live;
       const auto program = [&] {
-        const Array large = empty({mebi});
-        return input + 1;
+        const Array large = full({mebi}, 1);
+        return input + large.slice(0, 4);
       };
       {
         const LimitScope limit(mebi);

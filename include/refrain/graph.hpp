@@ -28,8 +28,16 @@ enum class Optimize : std::uint8_t {
   all,   ///< every pass
 };
 
+/// Which passes run, of Optimize::all. Each keeps the program's results bit for bit.
+struct Passes {
+  bool dead_work = true;  ///< commands whose results nothing can read are left out
+  bool order = true;      ///< only what conflicts keeps its order
+  bool memory = true;     ///< temporaries whose lives do not meet share memory
+};
+
 struct InstantiateOptions {
   Optimize optimize = Optimize::all;
+  Passes passes = {};
 };
 
 /// One command of a graph, as the program issued it.

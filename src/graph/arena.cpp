@@ -13,12 +13,6 @@ using runtime::order_mutex;
 using runtime::OrderLock;
 using runtime::StreamCore;
 
-namespace {
-
-constexpr std::int64_t arena_alignment = 256;
-
-}  // namespace
-
 Arena::~Arena() {
   const OrderLock lock(order_mutex());
   for (const Block& block : blocks_) {
@@ -28,11 +22,12 @@ Arena::~Arena() {
   }
 }
 
-std::int64_t Arena::reserve(Device device, std::int64_t bytes) {
+std::int64_t Arena::reserve(Device device, std::int64_t bytes, std::int64_t at) {
   auto block = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.device == device; });
   if (block == blocks_.end()) block = blocks_.insert(blocks_.end(), {device, 0, nullptr, {}});
-  const std::int64_t offset = block->size_bytes;
-  block->size_bytes += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  const std::int64_t offset = at >= 0 ? at : block->size_bytes;
+  const std::int64_t end = offset + (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  block->size_bytes = std::max(block->size_bytes, end);
   return offset;
 }
 

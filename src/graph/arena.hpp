@@ -1,5 +1,6 @@
 #pragma once
 
+#include "graph/draft.hpp"
 #include "graph/program.hpp"
 
 #include <refrain/device.hpp>
@@ -19,8 +20,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// Reserves room; the offset in the device's block.
-  std::int64_t reserve(Device device, std::int64_t bytes);
+  /// Reserves room; the offset in the device's block. `at`: where a plan has put it; -1: behind all others.
+  std::int64_t reserve(Device device, std::int64_t bytes, std::int64_t at);
   /// Takes the blocks.
   /// @throws Error(Errc::out_of_memory)
   void allocate(SourceLocation where);

@@ -1,5 +1,6 @@
 #include "graph/exec.hpp"
 
+#include "graph/dot.hpp"
 #include "graph/passes/passes.hpp"
 #include "graph/planner.hpp"
 #include "graph/recording.hpp"
@@ -32,17 +33,19 @@ using runtime::StreamCore;
 Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptions options, SourceLocation where,
                        const std::shared_ptr<runtime::ReplayMark>& mark, Bindings bindings) {
   State state;
-  Planner planner(program, mark, where);
-  std::vector<Diagnostic> diagnostics = planner.diagnostics();
-  Draft draft{*program, std::move(planner).plan(), std::move(diagnostics)};
+  Planner planner(program, mark);
+  Draft& draft = planner.draft();
   if (program->live == nullptr && options.optimize == Optimize::all) {
-    for (const Pass& pass : passes()) pass.run(draft);
+    for (const Pass& pass : passes()) {
+      if (options.passes.*pass.is_on) pass.run(draft);
+    }
   }
   state.program = program;
   state.mark = mark;
   state.bindings = std::move(bindings);
-  state.plan = std::move(draft.plan);
   state.diagnostics = std::move(draft.diagnostics);
+  state.folded = std::move(draft.folded);
+  state.plan = std::move(planner).plan(where);
   state.draws.resize(program->generators.size());
   for (runtime::PlannedCommand& planned : state.plan.commands) {
     for (std::size_t i = 0; i < planned.addresses.size(); ++i) {
@@ -119,6 +122,11 @@ int Exec::edge_count() const noexcept {
   return edges;
 }
 
+std::string Exec::to_dot() const {
+  const OrderLock lock(order_mutex());
+  return graph::to_dot(state_.plan, state_.program->str());
+}
+
 Access Exec::bound(const State& state, const Access& access) {
   const auto binding = state.bindings.find(access.buffer);
   if (binding == state.bindings.end()) return access;
@@ -183,7 +191,7 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, std::optional<runtime::Pl
     const auto mark = recording()->mark();
     const std::shared_ptr<Program> program = state_.program;
     lock.unlock();  // memory is taken for this occurrence
-    live = Planner(program, mark, where).plan();
+    live = Planner(program, mark).plan(where);
     lock.lock();
   }
   if (runtime::idle_recorder_of(lock, stream) == nullptr) return false;

@@ -46,6 +46,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   /// Of the program as planned.
   int node_count() const noexcept { return static_cast<int>(state_.plan.commands.size()); }
   int edge_count() const noexcept;
+  std::string to_dot() const;
   InstantiateOptions options() const noexcept { return options_; }
 
  private:
@@ -70,6 +71,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
     runtime::Plan plan;
     std::shared_ptr<runtime::Executable> executable;
     std::vector<Diagnostic> diagnostics;
+    std::unordered_map<std::string, std::string> folded;  ///< labels of commands that passes took away, and why
     Bindings bindings;
     std::unordered_map<std::size_t, std::unique_ptr<Changed>> changed;  ///< by command of the plan
     std::vector<runtime::Access> outside;           ///< what a replay touches besides its arena, merged by buffer
@@ -100,6 +102,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void require_changeable(const char* call, SourceLocation where) const;
   std::vector<std::size_t> commands_labelled(std::string_view label, bool kernels_only, const char* call,
                                              SourceLocation where) const;
+  bool has_label(std::string_view label) const;
+  /// Whether it writes a temporary in whose memory another one lies too.
+  bool shares_memory(std::size_t command) const;
   Changed& own_command(std::size_t command);
   void apply(std::size_t command);
   void refuse_baked_in(const runtime::Buffer* recorded, SourceLocation where) const;

@@ -110,6 +110,30 @@ std::vector<std::size_t> Exec::commands_labelled(std::string_view label, bool ke
               where);
 }
 
+bool Exec::has_label(std::string_view label) const {
+  return std::any_of(state_.plan.commands.begin(), state_.plan.commands.end(),
+                     [&](const runtime::PlannedCommand& planned) { return label == planned.command->label; });
+}
+
+bool Exec::shares_memory(std::size_t command) const {
+  const runtime::PlannedCommand& planned = state_.plan.commands[command];
+  const auto overlaps = [&](const Access& own, const void* own_at, const Access& other, const void* other_at) {
+    const auto* a = static_cast<const std::byte*>(own_at);
+    const auto* b = static_cast<const std::byte*>(other_at);
+    return own.buffer != other.buffer && a < b + (other.end - other.begin) && b < a + (own.end - own.begin);
+  };
+  for (std::size_t k = 0; k < planned.addresses.size(); ++k) {
+    const Access& own = planned.command->accesses[k];
+    if (own.mode != runtime::AccessMode::write || own.buffer->address() != nullptr) continue;  // has a block of its own
+    for (const runtime::PlannedCommand& other : state_.plan.commands) {
+      for (std::size_t i = 0; i < other.addresses.size(); ++i) {
+        if (overlaps(own, planned.addresses[k], other.command->accesses[i], other.addresses[i])) return true;
+      }
+    }
+  }
+  return false;
+}
+
 void Exec::set_config(std::string_view label, const LaunchConfig& config) {
   runtime::require_geometry(config);
   const std::lock_guard one(changes_);
@@ -150,7 +174,17 @@ void Exec::enable(std::string_view label, bool is_enabled, SourceLocation where)
   const std::lock_guard one(changes_);
   const OrderLock lock(order_mutex());
   require_changeable("enable", where);
-  const std::vector<std::size_t> commands = commands_labelled(label, false, "enable", where);
+  const auto folded = state_.folded.find(std::string(label));
+  const bool has_gone = folded != state_.folded.end();
+  if (has_gone && !folded->second.empty()) {
+    throw Error(Errc::not_supported, "enable", "'" + folded->first + "'",
+                "labels a command that was " + folded->second +
+                    "; instantiate with optimize = none, where each is a node of its own",
+                where);
+  }
+  std::vector<std::size_t> commands;
+  // All of them may have been left out as dead work.
+  if (!has_gone || has_label(label)) commands = commands_labelled(label, false, "enable", where);
   for (const std::size_t command : commands) {
     const runtime::Command& wanted = *state_.plan.commands[command].command;
     const auto* foreign = std::get_if<runtime::ForeignCommand>(&wanted.payload);
@@ -158,11 +192,18 @@ void Exec::enable(std::string_view label, bool is_enabled, SourceLocation where)
                           std::holds_alternative<runtime::EventRecordCommand>(wanted.payload) ||
                           std::holds_alternative<runtime::EventWaitCommand>(wanted.payload) ||
                           (foreign != nullptr && foreign->work->is_whole());
-    if (!is_fixed) continue;
-    throw Error(Errc::not_supported, "enable", place(wanted),
-                std::string("is a ") + runtime::kind_name(wanted.payload) +
-                    " node, which cannot be left out; capture the graph without it",
-                where);
+    if (is_fixed) {
+      throw Error(Errc::not_supported, "enable", place(wanted),
+                  std::string("is a ") + runtime::kind_name(wanted.payload) +
+                      " node, which cannot be left out; capture the graph without it",
+                  where);
+    }
+    if (shares_memory(command)) {
+      throw Error(Errc::not_supported, "enable", place(wanted),
+                  "writes a temporary whose memory others use before it, so that nothing would be left in it; keep "
+                  "that array, or instantiate with passes.memory = false",
+                  where);
+    }
   }
   for (const std::size_t command : commands) {
     state_.executable->enable(command, is_enabled);

@@ -184,9 +184,7 @@ std::string GraphExec::explain(SourceLocation where) const {
   return text;
 }
 
-std::string GraphExec::to_dot(SourceLocation where) const {
-  return graph::to_dot(exec_of(exec_, "to_dot", where).program());
-}
+std::string GraphExec::to_dot(SourceLocation where) const { return exec_of(exec_, "to_dot", where).to_dot(); }
 
 cudaGraphExec_t GraphExec::native(SourceLocation where) const {
   return native_of(exec_of(exec_, "native", where), "native", where).native();

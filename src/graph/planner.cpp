@@ -15,7 +15,7 @@ namespace {
 
 runtime::PlannedLane lane_info(const Program& program, int lane) {
   const LaneInfo& info = program.lanes[static_cast<std::size_t>(lane)];
-  return {info.device, info.priority};
+  return {info.device, info.priority, info.stream_id};
 }
 
 }  // namespace
@@ -33,66 +33,103 @@ std::optional<runtime::Command> moved_draw(const runtime::Command& command, cons
   return moved;
 }
 
-Planner::Planner(const std::shared_ptr<Program>& program, const std::shared_ptr<runtime::ReplayMark>& mark,
-                 SourceLocation where)
-    : memory_(std::make_shared<Memory>()) {
-  memory_->program = program;
-  memory_->arena = std::make_shared<Arena>(mark);
-  place(*program, outermost_);
-  memory_->arena->allocate(where);
-  if (materialized_) runtime::synchronize_with(runtime::service_stream(program->device));
-  for (const Temporary& temporary : temporaries_) {
-    const Buffer& buffer = *temporary.buffer;
-    void* const address =
-        buffer.size_bytes() == 0 ? nullptr : memory_->arena->address(buffer.device(), temporary.offset);
-    temporary.occurrence->addresses.emplace(&buffer, address);
+Planner::Planner(const std::shared_ptr<Program>& program, const std::shared_ptr<runtime::ReplayMark>& mark)
+    : kept_(std::make_shared<Kept>(Kept{program, std::make_shared<Arena>(mark), {}, {}})),
+      draft_{*program, {lane_info(*program, 0)}, {}, {}, kept_->made, {}, {}} {
+  Occurrence outermost;
+  place(*program, outermost);
+  write(outermost, {});
+}
+
+int Planner::add_block(Buffer& buffer, bool is_temporary) {
+  const int number = static_cast<int>(draft_.blocks.size());
+  if (!is_temporary) {
+    const auto [known, is_new] = lasting_.emplace(&buffer, number);
+    if (!is_new) return known->second;
   }
+  draft_.blocks.push_back({&buffer, is_temporary});
+  return number;
 }
 
 void Planner::place(const Program& program, Occurrence& occurrence) {
   occurrence.program = &program;
-  const auto own_block = [&](Buffer& buffer) {
-    const runtime::OrderLock lock(runtime::order_mutex());
-    if (buffer.address() == nullptr && buffer.size_bytes() > 0) {
-      buffer.materialize();
-      materialized_ = true;
-    }
-    occurrence.addresses.emplace(&buffer, buffer.address());
+  const auto add = [&](Buffer& buffer, bool is_temporary) {
+    occurrence.blocks.emplace(&buffer, add_block(buffer, is_temporary));
   };
-  for (const runtime::BufferRef& buffer : program.outside) own_block(*buffer.get());
+  for (const runtime::BufferRef& buffer : program.outside) add(*buffer.get(), false);
   for (const runtime::BufferRef& buffer : program.made) {
-    if (is_output(*buffer.get())) {
-      own_block(*buffer.get());
-      const SourceLocation where = buffer->where();
-      diagnostics_.push_back({DiagnosticKind::output_kept,
-                              Severity::info,
-                              {},
-                              std::to_string(buffer->size_bytes()) + " bytes" +
-                                  (where.line != 0 ? " made at " + where.str() : "") +
-                                  " keep a block of their own: the program's user holds the array"});
-    } else {
-      const std::int64_t offset = memory_->arena->reserve(buffer->device(), buffer->size_bytes());
-      temporaries_.push_back({&occurrence, buffer.get(), offset});
-    }
+    const bool is_kept = is_output(*buffer.get());
+    add(*buffer.get(), !is_kept);
+    if (!is_kept) continue;
+    const SourceLocation where = buffer->where();
+    draft_.diagnostics.push_back({DiagnosticKind::output_kept,
+                                  Severity::info,
+                                  {},
+                                  std::to_string(buffer->size_bytes()) + " bytes" +
+                                      (where.line != 0 ? " made at " + where.str() : "") +
+                                      " keep a block of their own: the program's user holds the array"});
   }
   for (const Node& node : program.nodes) {
     if (node.child != nullptr) place(*node.child, occurrence.children.emplace_back());
   }
 }
 
-runtime::Plan Planner::plan() && {
-  const Program& program = *memory_->program;
-  plan_.device = program.device;
-  plan_.draw_increments = draw_increments(program);
-  plan_.keep_alive = memory_;
-  plan_.lanes.push_back(lane_info(program, 0));
-  write(outermost_, {});
-  return std::move(plan_);
+std::vector<void*> Planner::addresses(SourceLocation where) {
+  std::vector<bool> is_used(draft_.blocks.size(), false);
+  for (const Step& step : draft_.steps) {
+    for (const int block : step.blocks) is_used[static_cast<std::size_t>(block)] = true;
+  }
+  bool has_materialized = false;
+  for (std::size_t i = 0; i < draft_.blocks.size(); ++i) {
+    Block& block = draft_.blocks[i];
+    Buffer& buffer = *block.buffer;
+    if (block.is_temporary) {
+      if (is_used[i]) block.offset = kept_->arena->reserve(buffer.device(), buffer.size_bytes(), block.offset);
+      continue;
+    }
+    const runtime::OrderLock lock(runtime::order_mutex());
+    if (buffer.address() != nullptr || buffer.size_bytes() == 0) continue;
+    buffer.materialize();
+    has_materialized = true;
+  }
+  kept_->arena->allocate(where);
+  if (has_materialized) runtime::synchronize_with(runtime::service_stream(draft_.program.device));
+  std::vector<void*> all(draft_.blocks.size(), nullptr);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Block& block = draft_.blocks[i];
+    if (block.buffer->size_bytes() == 0) continue;
+    if (!block.is_temporary) {
+      all[i] = block.buffer->address();
+    } else if (is_used[i]) {
+      all[i] = kept_->arena->address(block.buffer->device(), block.offset);
+    }
+  }
+  return all;
+}
+
+runtime::Plan Planner::plan(SourceLocation where) && {
+  const std::vector<void*> bases = addresses(where);
+  runtime::Plan plan;
+  plan.device = draft_.program.device;
+  plan.draw_increments = draw_increments(draft_.program);
+  plan.keep_alive = kept_;
+  plan.lanes = draft_.lanes;
+  for (Step& step : draft_.steps) {
+    runtime::PlannedCommand planned;
+    planned.command = step.command;
+    for (std::size_t k = 0; k < step.blocks.size(); ++k) {
+      planned.addresses.push_back(step.command->accesses[k].address(bases[static_cast<std::size_t>(step.blocks[k])]));
+    }
+    planned.dependencies = std::move(step.dependencies);
+    planned.lane = step.lane;
+    plan.commands.push_back(std::move(planned));
+  }
+  return plan;
 }
 
 std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place) {
   const Program& program = *occurrence.program;
-  std::vector<int> lanes(program.lanes.size(), -1);  // the plan's lane for each
+  std::vector<int> lanes(program.lanes.size(), -1);  // the draft's lane for each
   lanes[0] = place.origin;
   std::vector<std::vector<int>> ends(program.nodes.size());  // what a node became, as far as later ones wait for it
   std::vector<bool> awaited(program.nodes.size(), false);
@@ -101,8 +138,8 @@ std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place
     const Node& node = program.nodes[i];
     int& lane = lanes[static_cast<std::size_t>(node.lane)];
     if (lane < 0) {
-      lane = static_cast<int>(plan_.lanes.size());
-      plan_.lanes.push_back(lane_info(program, node.lane));
+      lane = static_cast<int>(draft_.lanes.size());
+      draft_.lanes.push_back(lane_info(program, node.lane));
     }
     std::vector<int> before;
     for (const int dependency : node.dependencies) {
@@ -116,7 +153,7 @@ std::vector<int> Planner::write(const Occurrence& occurrence, const Place& place
     if (node.child != nullptr) {
       ends[i] = write_child(node, *child++, place, std::move(before), lane);
     } else {
-      ends[i] = {static_cast<int>(plan_.commands.size())};
+      ends[i] = {static_cast<int>(draft_.steps.size())};
       write_command(node, occurrence, place, std::move(before), lane);
     }
   }
@@ -143,17 +180,15 @@ std::vector<int> Planner::write_child(const Node& node, const Occurrence& child,
 
 void Planner::write_command(const Node& node, const Occurrence& occurrence, const Place& place, std::vector<int> before,
                             int lane) {
-  runtime::PlannedCommand planned;
-  planned.command = &node.command;
+  Step step;
+  step.command = &node.command;
   if (auto moved = moved_draw(node.command, place.starts)) {
-    planned.command = &memory_->moved.emplace_back(std::move(*moved));
+    step.command = &kept_->moved.emplace_back(std::move(*moved));
   }
-  for (const Access& access : node.accesses) {
-    planned.addresses.push_back(access.address(occurrence.addresses.at(access.buffer)));
-  }
-  planned.dependencies = std::move(before);
-  planned.lane = lane;
-  plan_.commands.push_back(std::move(planned));
+  for (const Access& access : node.accesses) step.blocks.push_back(occurrence.blocks.at(access.buffer));
+  step.dependencies = std::move(before);
+  step.lane = lane;
+  draft_.steps.push_back(std::move(step));
 }
 
 }  // namespace refrain::graph

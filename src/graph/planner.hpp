@@ -1,12 +1,10 @@
 #pragma once
 
 #include "graph/arena.hpp"
+#include "graph/draft.hpp"
 #include "graph/program.hpp"
 #include "runtime/plan.hpp"
 
-#include <refrain/diagnostics.hpp>
-
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -19,56 +17,53 @@ namespace refrain::graph {
 /// `starts`. Nothing for commands that stay as they are.
 std::optional<runtime::Command> moved_draw(const runtime::Command& command, const std::vector<DrawStart>& starts);
 
-/// Writes a program out as a plan: gives every array an address and puts the commands of graphs inside it in their
-/// place, each occurrence with memory and random offsets of its own.
+/// Writes a program out as a draft, the commands of graphs inside it in their place, each occurrence with memory and
+/// random offsets of its own; and a draft as a plan, in which every array has an address.
 class Planner {
  public:
-  /// Takes the memory. `mark`: of the program whose replays use it, this one or a live one that it is nested in.
-  /// @throws Error(Errc::out_of_memory)
-  Planner(const std::shared_ptr<Program>& program, const std::shared_ptr<runtime::ReplayMark>& mark,
-          SourceLocation where);
+  /// `mark`: of the program whose replays use the memory, this one or a live one that it is nested in.
+  Planner(const std::shared_ptr<Program>& program, const std::shared_ptr<runtime::ReplayMark>& mark);
 
-  runtime::Plan plan() &&;
-  const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }
+  Draft& draft() noexcept { return draft_; }
+  /// Takes the memory.
+  /// @throws Error(Errc::out_of_memory)
+  runtime::Plan plan(SourceLocation where) &&;
 
  private:
   /// One appearance of a program: the outermost, or a child.
   struct Occurrence {
     const Program* program = nullptr;
-    std::unordered_map<const runtime::Buffer*, void*> addresses;
+    std::unordered_map<const runtime::Buffer*, int> blocks;
     std::deque<Occurrence> children;  ///< in order of their nodes
   };
   /// Where the commands of an occurrence go.
   struct Place {
-    std::vector<int> before;        ///< commands that come before all of its own
-    int origin = 0;                 ///< the plan's lane that its origin runs on
+    std::vector<int> before;        ///< steps that come before all of its own
+    int origin = 0;                 ///< the draft's lane that its origin runs on
     std::vector<DrawStart> starts;  ///< of its draws, by its generators; empty: as recorded
   };
-  struct Memory {
+  /// What a plan keeps.
+  struct Kept {
     std::shared_ptr<Program> program;
     std::shared_ptr<Arena> arena;
     std::deque<runtime::Command> moved;  ///< draws that start elsewhere than recorded
+    std::deque<MadeCommand> made;        ///< by passes
   };
 
   void place(const Program& program, Occurrence& occurrence);
-  /// Returns the commands that nothing else of the occurrence waits for.
+  int add_block(runtime::Buffer& buffer, bool is_temporary);
+  /// Returns the steps that nothing else of the occurrence waits for.
   std::vector<int> write(const Occurrence& occurrence, const Place& place);
   std::vector<int> write_child(const Node& node, const Occurrence& child, const Place& place, std::vector<int> before,
                                int lane);
   void write_command(const Node& node, const Occurrence& occurrence, const Place& place, std::vector<int> before,
                      int lane);
+  /// By block.
+  std::vector<void*> addresses(SourceLocation where);
 
-  std::shared_ptr<Memory> memory_;
-  Occurrence outermost_;
-  struct Temporary {
-    Occurrence* occurrence;
-    const runtime::Buffer* buffer;
-    std::int64_t offset;
-  };
-  std::vector<Temporary> temporaries_;
-  bool materialized_ = false;
-  runtime::Plan plan_;
-  std::vector<Diagnostic> diagnostics_;
+  std::shared_ptr<Kept> kept_;
+  std::unordered_map<const runtime::Buffer*, int> lasting_;  ///< blocks that are no temporaries
+  Draft draft_;
 };
 
 }  // namespace refrain::graph

@@ -29,6 +29,7 @@ struct PlannedCommand {
 struct PlannedLane {
   Device device;
   int priority = 0;
+  std::uint64_t stream_id = 0;  ///< of the program's stream
 };
 
 /// What a backend makes an executable of. Refers to the program's commands, which outlive the executable.

@@ -1,30 +1,28 @@
 #pragma once
 
-#include "graph/program.hpp"
-#include "runtime/plan.hpp"
+#include "graph/draft.hpp"
 
-#include <refrain/diagnostics.hpp>
+#include <refrain/graph.hpp>
 
 #include <span>
-#include <vector>
 
 namespace refrain::graph {
-
-/// What the passes work on: a copy of the program's commands and order that each pass may rewrite.
-struct Draft {
-  const Program& program;
-  runtime::Plan plan;
-  std::vector<Diagnostic> diagnostics;
-};
 
 /// One optimising pass. It keeps the program's results, bit for bit, and says in `diagnostics` what it did.
 struct Pass {
   const char* name;
+  bool Passes::*is_on;
   void (*run)(Draft& draft);
 };
 
-/// The passes of Optimize::all, in the order they run: order, dead work, fusion, lanes, memory plan. Each one is a
-/// file of this folder and a line of the list; none is written yet.
+/// The passes of Optimize::all, in the order they run. Each is a file of this folder and a line of the list.
 std::span<const Pass> passes();
+
+/// Leaves out what nobody can read.
+void drop_dead_work(Draft& draft);
+/// Keeps the order of what conflicts, and of undeclared commands with all others; drops the rest.
+void relax_order(Draft& draft);
+/// Gives temporaries whose lives do not meet the same memory.
+void plan_memory(Draft& draft);
 
 }  // namespace refrain::graph

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "graph/program.hpp"
+#include "runtime/plan.hpp"
+
+#include <refrain/diagnostics.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace refrain::graph {
+
+/// A buffer in one appearance of the program that made it: a graph that is in another one twice has two of each of its
+/// temporaries.
+struct Block {
+  runtime::Buffer* buffer = nullptr;
+  bool is_temporary = false;  ///< in the arena, and nobody's once the replay is over
+  std::int64_t offset = -1;   ///< of a temporary in its device's arena, where a pass has planned it
+};
+
+/// A command in the draft.
+struct Step {
+  const runtime::Command* command = nullptr;
+  std::vector<int> blocks;        ///< one an access
+  std::vector<int> dependencies;  ///< earlier steps, transitively reduced
+  int lane = 0;
+};
+
+/// A command that is none of the program's.
+struct MadeCommand {
+  runtime::Command command;  ///< its accesses, parameters and label are those here
+  std::vector<runtime::Access> accesses;
+  std::vector<detail::ParameterUse> parameters;
+  std::string label;
+};
+
+/// What the passes work on: the program's commands with those of graphs inside it written out, their order and memory.
+/// A pass may rewrite all of it, as long as the program's results stay, bit for bit.
+struct Draft {
+  const Program& program;
+  std::vector<runtime::PlannedLane> lanes;
+  std::vector<Block> blocks;
+  std::vector<Step> steps;  ///< in an order that respects the dependencies
+  std::deque<MadeCommand>& made;
+  std::vector<Diagnostic> diagnostics;
+  /// Labels of commands that are no step of their own any more, and what became of them; empty: nobody can tell.
+  std::unordered_map<std::string, std::string> folded;
+
+  void say(std::string text, Severity severity = Severity::info) {
+    diagnostics.push_back({DiagnosticKind::pass, severity, {}, std::move(text)});
+  }
+};
+
+/// Blocks of an arena begin at multiples of this.
+inline constexpr std::int64_t arena_alignment = 256;
+
+}  // namespace refrain::graph

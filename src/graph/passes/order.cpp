@@ -1,0 +1,121 @@
+#include "runtime/order.hpp"
+#include "graph/passes/ancestors.hpp"
+#include "graph/passes/passes.hpp"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+namespace refrain::graph {
+
+namespace {
+
+using runtime::Access;
+using runtime::AccessMode;
+
+/// Memory whose accesses may conflict: a block, or all that is other code's.
+using Space = std::pair<const void*, int>;
+
+struct SpaceHash {
+  std::size_t operator()(const Space& space) const noexcept {
+    return std::hash<const void*>()(space.first) ^ static_cast<std::size_t>(space.second) * 0x9e3779b97f4a7c15U;
+  }
+};
+
+struct Earlier {
+  int step;
+  Access access;
+};
+
+/// The accesses of earlier steps that a later one may conflict with.
+class Histories {
+ public:
+  explicit Histories(const Draft& draft) : draft_(draft) {}
+
+  /// Calls `found` for the earlier steps that one conflicts with, and takes note of it.
+  template <class Found>
+  void step(int number, Found found) {
+    const Step& step = draft_.steps[static_cast<std::size_t>(number)];
+    const auto& accesses = step.command->accesses;
+    for (std::size_t k = 0; k < accesses.size(); ++k) {
+      std::vector<Earlier>& history = histories_[space_of(step.blocks[k])];
+      for (const Earlier& earlier : history) {
+        if (earlier.step != number && runtime::conflict(earlier.access, accesses[k])) found(earlier.step);
+      }
+    }
+    for (std::size_t k = 0; k < accesses.size(); ++k) add(histories_[space_of(step.blocks[k])], number, accesses[k]);
+  }
+
+ private:
+  Space space_of(int block) const {
+    const Block& of = draft_.blocks[static_cast<std::size_t>(block)];
+    if (of.buffer->is_foreign()) return {nullptr, -1 - static_cast<int>(of.buffer->device().kind)};
+    return {of.buffer, of.is_temporary ? block : -1};
+  }
+
+  /// A write drops what it covers: who conflicts with that conflicts with the write.
+  static void add(std::vector<Earlier>& history, int number, const Access& access) {
+    if (access.begin >= access.end) return;
+    if (access.mode == AccessMode::write && !access.has_gaps) {
+      const std::int64_t origin = access.buffer->history_origin();
+      std::erase_if(history, [&](const Earlier& earlier) {
+        const std::int64_t own = earlier.access.buffer->history_origin();
+        return earlier.step != number && earlier.access.begin + own >= access.begin + origin &&
+               earlier.access.end + own <= access.end + origin;
+      });
+    }
+    history.push_back({number, access});
+  }
+
+  const Draft& draft_;
+  std::unordered_map<Space, std::vector<Earlier>, SpaceHash> histories_;
+};
+
+int edges_of(const Draft& draft) {
+  std::size_t count = 0;
+  for (const Step& step : draft.steps) count += step.dependencies.size();
+  return static_cast<int>(count);
+}
+
+}  // namespace
+
+void relax_order(Draft& draft) {
+  const std::size_t count = draft.steps.size();
+  if (count > Ancestors::most_steps) {
+    draft.say("order: kept as written, for " + std::to_string(count) + " commands are too many to compare");
+    return;
+  }
+  const int before = edges_of(draft);
+  const Ancestors as_written(draft.steps);
+  Ancestors relaxed(count);
+  Histories histories(draft);
+  std::vector<std::size_t> undeclared;
+  for (std::size_t i = 0; i < count; ++i) {
+    Step& step = draft.steps[i];
+    std::vector<std::size_t> needed;
+    histories.step(static_cast<int>(i), [&](int earlier) { needed.push_back(static_cast<std::size_t>(earlier)); });
+    if (step.command->is_declared) {
+      for (const std::size_t other : undeclared) {
+        if (as_written.holds(i, other)) needed.push_back(other);
+      }
+    } else {
+      for (std::size_t other = 0; other < i; ++other) {
+        if (as_written.holds(i, other)) needed.push_back(other);
+      }
+      undeclared.push_back(i);
+    }
+    std::sort(needed.begin(), needed.end(), std::greater<>());
+    needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+    step.dependencies.clear();
+    for (const std::size_t other : needed) {  // the latest first: what comes before one of them follows from it
+      if (relaxed.holds(i, other)) continue;
+      relaxed.add(i, other);
+      step.dependencies.push_back(static_cast<int>(other));
+    }
+    std::reverse(step.dependencies.begin(), step.dependencies.end());
+  }
+  const int after = edges_of(draft);
+  if (after != before) draft.say("order: " + std::to_string(after) + " edges in place of " + std::to_string(before));
+}
+
+}  // namespace refrain::graph
