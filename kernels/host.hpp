@@ -17,4 +17,12 @@ void reduce_host(const ReduceArgs& args);
 /// and 4e-15 of it; before they are scaled and rounded to narrower types. The rest is equal.
 void random_host(const RandomArgs& args);
 
+/// Threads whose numbers random_tile_host makes together at most.
+inline constexpr int random_tile = 256;
+
+/// What `n` threads from `thread` on draw in one round: number k of thread t goes to element k * random_tile + t -
+/// thread of `numbers`, which holds 4 * random_tile elements of the type, aligned to 64 bytes. Elements behind n are
+/// undefined.
+void random_tile_host(const RandomArgs& args, i64 round, i64 thread, int n, void* numbers);
+
 }  // namespace refrain::kernels

@@ -9,8 +9,8 @@
 namespace refrain::kernels {
 namespace {
 
-/// Neighbouring threads of the layout, drawn together: their words and numbers (8 KiB) stay in the L1 cache.
-constexpr int tile = 256;
+// Tiles of neighbouring threads are drawn together: their words and numbers (8 KiB) stay in the L1 cache.
+constexpr int tile = random_tile;
 
 /// Loops over a tile run over whole vectors.
 constexpr int lanes = 16;
@@ -58,43 +58,61 @@ REFRAIN_CLONES __attribute__((flatten)) void draw_numbers(const TileWords& words
   }
 }
 
-/// Writes size * sizeof(T) bytes, tile by tile.
+/// Numbers of `n` threads from `thread` on, of one round: all planes, or the first alone.
 template <Distribution distribution, class T>
-void run(const RandomArgs& args) {
-  constexpr int count = Draw<distribution, T>::count;
-  const i64 threads = static_cast<i64>(args.grid) * random_block;
-  T* out = static_cast<T*>(args.out);
+void draw_tile(const RandomArgs& args, u64 draw, i64 thread, int n, bool one_plane, TileNumbers<T>& numbers) {
   TileWords words;
-  TileNumbers<T> numbers;
-  // Up to the device's capacity there is a thread for every number, and the first plane takes them all.
-  const bool one_plane = args.size <= threads;
-  u64 draw = args.offset / 4;
-  for (i64 round = 0; round < args.size; round += threads * count, ++draw) {
-    for (i64 thread = 0; thread < threads && round + thread < args.size; thread += tile) {
-      const i64 left = args.size - (round + thread);
-      const int n = left < tile ? static_cast<int>(left + lanes - 1) / lanes * lanes : tile;
-      draw_words(args.seed, static_cast<u64>(thread), draw, n, words);
-      if (one_plane) {
-        draw_numbers<distribution, T, 1>(words, args, n, numbers);
-      } else {
-        draw_numbers<distribution, T, count>(words, args, n, numbers);
-      }
-      for (int k = 0; k < count; ++k) {
-        const i64 begin = round + k * threads + thread;
-        if (begin >= args.size) break;
-        const i64 kept = args.size - begin < tile ? args.size - begin : tile;
-        std::memcpy(out + begin, numbers.plane[k], static_cast<std::size_t>(kept) * sizeof(T));
-      }
-    }
+  const int padded = (n + lanes - 1) / lanes * lanes;
+  draw_words(args.seed, static_cast<u64>(thread), draw, padded, words);
+  if (one_plane) {
+    draw_numbers<distribution, T, 1>(words, args, padded, numbers);
+  } else {
+    draw_numbers<distribution, T, Draw<distribution, T>::count>(words, args, padded, numbers);
   }
 }
 
+/// Writes size * sizeof(T) bytes, tile by tile.
 struct Run {
   const RandomArgs& args;
 
   template <Distribution distribution, class T>
   bool at() {
-    run<distribution, T>(args);
+    constexpr int count = Draw<distribution, T>::count;
+    const i64 threads = static_cast<i64>(args.grid) * random_block;
+    T* out = static_cast<T*>(args.out);
+    TileNumbers<T> numbers;
+    // Up to the device's capacity there is a thread for every number, and the first plane takes them all.
+    const bool one_plane = args.size <= threads;
+    u64 draw = args.offset / 4;
+    for (i64 round = 0; round < args.size; round += threads * count, ++draw) {
+      for (i64 thread = 0; thread < threads && round + thread < args.size; thread += random_tile) {
+        const i64 left = args.size - (round + thread);
+        const int n = left < random_tile ? static_cast<int>(left) : random_tile;
+        draw_tile<distribution>(args, draw, thread, n, one_plane, numbers);
+        for (int k = 0; k < count; ++k) {
+          const i64 begin = round + k * threads + thread;
+          if (begin >= args.size) break;
+          const i64 kept = args.size - begin < random_tile ? args.size - begin : random_tile;
+          std::memcpy(out + begin, numbers.plane[k], static_cast<std::size_t>(kept) * sizeof(T));
+        }
+      }
+    }
+    return true;
+  }
+};
+
+struct RunTile {
+  const RandomArgs& args;
+  i64 round;
+  i64 thread;
+  int n;
+  void* out;
+
+  template <Distribution distribution, class T>
+  bool at() {
+    const bool one_plane = args.size <= static_cast<i64>(args.grid) * random_block;
+    draw_tile<distribution>(args, args.offset / 4 + static_cast<u64>(round), thread, n, one_plane,
+                            *static_cast<TileNumbers<T>*>(out));
     return true;
   }
 };
@@ -103,6 +121,11 @@ struct Run {
 
 void random_host(const RandomArgs& args) {
   Run draw{args};
+  visit_draw(args.distribution, args.type, draw);
+}
+
+void random_tile_host(const RandomArgs& args, i64 round, i64 thread, int n, void* numbers) {
+  RunTile draw{args, round, thread, n, numbers};
   visit_draw(args.distribution, args.type, draw);
 }
 

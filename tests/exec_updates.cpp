@@ -12,13 +12,20 @@ using rf::test::filled;
 using rf::test::holds;
 using rf::test::require_error;
 
+namespace {
+
+/// Every command is a node of its own.
+constexpr rf::InstantiateOptions literal{.optimize = rf::Optimize::none};
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(exec_updates)
 
 BOOST_AUTO_TEST_CASE(a_graph_of_the_same_form_is_taken_in_place) {
   const rf::Array x = filled(1);
   auto [first, y] = rf::capture([&] { return (x + 1) * 2; });
   auto [second, z] = rf::capture([&] { return (x + 5) * 3; });
-  const rf::GraphExec exec = first.instantiate();
+  const rf::GraphExec exec = first.instantiate(literal);
   exec.replay();
   const rf::GraphUpdate update = exec.update(second);
   BOOST_TEST(update.in_place);
@@ -34,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_graph_of_another_form_is_made_anew_and_the_first_differen
   auto [first, y] = rf::capture([&] { return x + 1; });
   auto [second, z] = rf::capture([&] { return rf::rand({4}) * 0 + x; });
   auto [third, w] = rf::capture([&] { return x + 1 + 1; });
-  const rf::GraphExec exec = first.instantiate();
+  const rf::GraphExec exec = first.instantiate(literal);
   rf::GraphUpdate update = exec.update(second);
   BOOST_TEST(!update.in_place);
   BOOST_TEST((update.difference.find("command 0, 'rand' at") == 0));
@@ -64,7 +71,7 @@ BOOST_AUTO_TEST_CASE(edges_that_differ_are_a_difference) {
   };
   const rf::Graph parallel = rf::capture([&] { body(false); });
   const rf::Graph serial = rf::capture([&] { body(true); });
-  const rf::GraphExec exec = parallel.instantiate({.optimize = rf::Optimize::none});
+  const rf::GraphExec exec = parallel.instantiate(literal);
   const rf::GraphUpdate update = exec.update(serial);
   BOOST_TEST(!update.in_place);
   BOOST_TEST((update.difference.find("waits for other commands") != std::string::npos));
@@ -207,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_clone_takes_over_what_was_set_bound_and_left_out) {
   const rf::Param<float> step(1);
   const rf::Array x = filled(1);
   auto [graph, y] = rf::capture([&] { return (x + step) * 2 - 1; });
-  const rf::GraphExec exec = graph.instantiate();
+  const rf::GraphExec exec = graph.instantiate(literal);
   exec.replay();
   exec.set(step, 9);
   exec.bind(x, filled(11));

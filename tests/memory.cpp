@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(running_out_of_memory_in_a_capture_is_reported_as_that, *la
 BOOST_AUTO_TEST_CASE(instantiating_again_after_running_out_of_memory_works) {
   auto captured = capture([] { return zeros({mebi}) + ones({mebi}) * 2; });
   {
-    const LimitScope limit(5 * mebi);
+    const LimitScope limit(3 * mebi);
     require_error(Errc::out_of_memory, [&] { captured.first.instantiate(); }, {"limit", "drop"});
   }
   captured.first.instantiate().replay();

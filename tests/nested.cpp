@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(a_replay_in_a_capture_is_one_command, *boost::unit_test::la
   BOOST_TEST(labels(outer) == (std::vector<std::string>{"graph", "mul"}), boost::test_tools::per_element());
   BOOST_TEST(outer.nodes()[0].kind == "graph");
   BOOST_TEST(outer.edge_count() == 1);
-  BOOST_TEST(outer.instantiate().node_count() == 3);
+  BOOST_TEST(outer.instantiate({.optimize = rf::Optimize::none}).node_count() == 3);
+  BOOST_TEST(outer.instantiate().node_count() == 1);
   BOOST_TEST(x.to_vector<float>() == (Numbers{0, 0, 0}), boost::test_tools::per_element());
 }
 

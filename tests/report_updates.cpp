@@ -14,6 +14,9 @@ using rf::test::holds;
 
 namespace {
 
+/// Every command is a node of its own.
+constexpr rf::InstantiateOptions literal{.optimize = rf::Optimize::none};
+
 using Program = rf::Array (*)(const rf::Array&);
 
 rf::Array chain_of_three(const rf::Array& x) { return (x + 1) * 2 - 3; }
@@ -44,7 +47,7 @@ BOOST_AUTO_TEST_SUITE(report_updates)
 BOOST_AUTO_TEST_CASE(each_step_is_recorded_anew_and_an_update_that_is_refused_makes_another, *label("report-40")) {
   const Program steps[] = {chain_of_three, chain_of_three, chain_of_four, fork_of_four, chain_of_three, fork_of_four};
   const rf::Array start = filled(0);
-  const rf::GraphExec exec = rf::capture([&] { return chain_of_three(start); }).first.instantiate();
+  const rf::GraphExec exec = rf::capture([&] { return chain_of_three(start); }).first.instantiate(literal);
   int made_anew = 0;
   for (int step = 0; step < 60; ++step) {
     const Program program = steps[step % 6];
@@ -98,7 +101,7 @@ BOOST_AUTO_TEST_CASE(two_forms_in_turns_end_in_bounded_time, *label("report-42")
   const rf::Array x = filled(1);
   auto [three, y] = rf::capture([&] { return chain_of_three(x); });
   auto [four, z] = rf::capture([&] { return chain_of_four(x); });
-  const rf::GraphExec exec = three.instantiate();
+  const rf::GraphExec exec = three.instantiate(literal);
   for (int turn = 0; turn < 500; ++turn) {
     BOOST_TEST(!exec.update(four).in_place);
     exec.replay();

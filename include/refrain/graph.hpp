@@ -32,6 +32,7 @@ enum class Optimize : std::uint8_t {
 struct Passes {
   bool dead_work = true;  ///< commands whose results nothing can read are left out
   bool order = true;      ///< only what conflicts keeps its order
+  bool fusion = true;     ///< elementwise commands and draws over the same positions become one
   bool memory = true;     ///< temporaries whose lives do not meet share memory
 };
 

@@ -45,6 +45,8 @@ struct Kernels {
     check(kernels::launch_reduce(args, target), "launch_reduce");
   }
 
+  void operator()(const runtime::FusedCommand&) const {}
+
   void operator()(const runtime::RandomCommand& command) const {
     kernels::RandomArgs args = command.args;
     args.out = addresses[0];

@@ -1,6 +1,7 @@
 // What an executable may be given anew between its replays: values, geometry, arrays, and which commands run.
 
 #include "graph/exec.hpp"
+#include "jit/expression.hpp"
 #include "runtime/array_access.hpp"
 #include "runtime/geometry.hpp"
 #include "runtime/scalar.hpp"
@@ -28,6 +29,17 @@ std::string listed(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
   return text.empty() ? "none" : text;
+}
+
+/// What an op's scalar is converted to; nothing for kernels, which take a value as it is.
+std::optional<DType> scalar_dtype(const runtime::Command& command, int slot) {
+  if (const auto* elementwise = std::get_if<runtime::ElementwiseCommand>(&command.payload)) {
+    return static_cast<DType>(elementwise->args.in_type);
+  }
+  if (const auto* fused = std::get_if<runtime::FusedCommand>(&command.payload)) {
+    return static_cast<DType>(fused->expression->scalars[static_cast<std::size_t>(slot)]);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -65,11 +77,10 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
     for (const detail::ParameterUse& use : commands[i].command->parameters) {
       if (use.state != &parameter) continue;
       uses.emplace_back(i, use.slot);
-      const auto* elementwise = std::get_if<runtime::ElementwiseCommand>(&commands[i].command->payload);
-      values.push_back(elementwise == nullptr ? kernels::Value{}
-                                              : runtime::scalar_value(to_scalar(value, where),
-                                                                      static_cast<DType>(elementwise->args.in_type),
-                                                                      commands[i].command->label, where));
+      const std::optional<DType> dtype = scalar_dtype(*commands[i].command, use.slot);
+      values.push_back(!dtype
+                           ? kernels::Value{}
+                           : runtime::scalar_value(to_scalar(value, where), *dtype, commands[i].command->label, where));
     }
   }
   if (uses.empty()) {
@@ -85,6 +96,8 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
     Changed& own = own_command(command);
     if (own.call != nullptr) {
       own.call->set_value(slot, value);
+    } else if (auto* fused = std::get_if<runtime::FusedCommand>(&own.command.payload)) {
+      fused->scalars[static_cast<std::size_t>(slot)] = values[k];
     } else {
       auto& elementwise = std::get<runtime::ElementwiseCommand>(own.command.payload);
       elementwise.args.inputs[slot].scalar = values[k];

@@ -88,10 +88,16 @@ class Stepwise final : public runtime::Executable {
 
   /// What a graph's command leaves to its executable, as an eager one has it.
   static void as_eager(runtime::Command& command, std::span<const GeneratorPosition> draws) {
-    if (auto* draw = std::get_if<runtime::RandomCommand>(&command.payload); draw != nullptr && !draw->absolute) {
-      const GeneratorPosition& from = draws[static_cast<std::size_t>(draw->number)];
-      draw->args.seed = from.seed;
-      draw->args.offset += from.offset;
+    const auto place = [&](runtime::RandomCommand& random) {
+      if (random.absolute) return;
+      const GeneratorPosition& from = draws[static_cast<std::size_t>(random.number)];
+      random.args.seed = from.seed;
+      random.args.offset += from.offset;
+    };
+    if (auto* draw = std::get_if<runtime::RandomCommand>(&command.payload)) {
+      place(*draw);
+    } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command.payload)) {
+      for (runtime::RandomCommand& each : fused->draws) place(each);
     } else if (auto* upload = std::get_if<runtime::UploadCommand>(&command.payload)) {
       upload->bytes = *upload->owned;
     }

@@ -2,6 +2,7 @@
 
 #include "host/matmul.hpp"
 #include "host/scheduler.hpp"
+#include "jit/host_engine.hpp"
 #include "kernels/host.hpp"
 #include "runtime/host_function.hpp"
 
@@ -19,6 +20,16 @@ struct Binder {
 
   static BoundCommand::Run nothing() {
     return [](const BoundCommand&, std::span<const GeneratorPosition>) {};
+  }
+
+  /// A draw from where its generator stands.
+  static kernels::RandomArgs placed(const runtime::RandomCommand& draw, std::span<const GeneratorPosition> draws) {
+    kernels::RandomArgs args = draw.args;
+    if (draws.empty() || draw.absolute) return args;
+    const GeneratorPosition& from = draws[static_cast<std::size_t>(draw.number)];
+    args.seed = from.seed;
+    args.offset += from.offset;
+    return args;
   }
 
   BoundCommand::Run operator()(runtime::EmptyCommand&) const { return nothing(); }
@@ -66,16 +77,19 @@ struct Binder {
   BoundCommand::Run operator()(runtime::RandomCommand& command) const {
     command.args.out = addresses[0];
     return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {
-      const auto& random = std::get<runtime::RandomCommand>(bound.payload_);
-      if (draws.empty() || random.absolute) {
-        kernels::random_host(random.args);
-        return;
-      }
-      const GeneratorPosition& from = draws[static_cast<std::size_t>(random.number)];
-      kernels::RandomArgs args = random.args;
-      args.seed = from.seed;
-      args.offset += from.offset;
-      kernels::random_host(args);
+      kernels::random_host(placed(std::get<runtime::RandomCommand>(bound.payload_), draws));
+    };
+  }
+
+  BoundCommand::Run operator()(runtime::FusedCommand& command) const {
+    self.addresses_.assign(addresses, addresses + access_count);
+    self.engine_ = std::make_shared<const jit::HostEngine>(command.expression);
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {
+      const auto& fused = std::get<runtime::FusedCommand>(bound.payload_);
+      thread_local std::vector<kernels::RandomArgs> drawn;
+      drawn.clear();
+      for (const runtime::RandomCommand& draw : fused.draws) drawn.push_back(placed(draw, draws));
+      bound.engine_->run(bound.addresses_.data(), fused.scalars, drawn);
     };
   }
 

@@ -3,8 +3,13 @@
 #include "runtime/command.hpp"
 #include "runtime/plan.hpp"
 
+#include <memory>
 #include <span>
 #include <vector>
+
+namespace refrain::jit {
+class HostEngine;
+}  // namespace refrain::jit
 
 namespace refrain::host {
 
@@ -27,7 +32,8 @@ class BoundCommand {
   Run run_;
   runtime::Payload payload_;
   void* target_ = nullptr;
-  std::vector<void*> addresses_;  ///< for functions of the user's, and products
+  std::shared_ptr<const jit::HostEngine> engine_;  ///< of fused commands
+  std::vector<void*> addresses_;                   ///< for functions of the user's, and products
   bool is_enabled_ = true;
 
   friend struct Binder;

@@ -15,6 +15,10 @@
 #include <variant>
 #include <vector>
 
+namespace refrain::jit {
+struct Expression;
+}  // namespace refrain::jit
+
 namespace refrain::detail {
 class KernelCall;
 struct ParameterUse;
@@ -78,6 +82,13 @@ struct RandomCommand {
   bool absolute = false;               ///< after a recorded `manual_seed`: the offset is the same in every replay
 };
 
+/// Several elementwise commands and draws as one. Its accesses are those of the expression's outputs, then its inputs.
+struct FusedCommand {
+  std::shared_ptr<const jit::Expression> expression;
+  std::vector<kernels::Value> scalars;
+  std::vector<RandomCommand> draws;  ///< as they were, without addresses
+};
+
 /// Up to so many bytes an upload is taken at once, without waiting for the stream.
 inline constexpr std::int64_t small_upload = 32 * 1024;
 
@@ -137,9 +148,9 @@ struct HostFunctionCommand {
   std::shared_ptr<const HostFunction> function;
 };
 
-using Payload =
-    std::variant<EmptyCommand, ElementwiseCommand, ReduceCommand, MatmulCommand, RandomCommand, UploadCommand,
-                 CopyCommand, KernelCommand, ForeignCommand, EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
+using Payload = std::variant<EmptyCommand, ElementwiseCommand, ReduceCommand, MatmulCommand, RandomCommand,
+                             FusedCommand, UploadCommand, CopyCommand, KernelCommand, ForeignCommand,
+                             EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
 
 /// Work as data. Built on the stack by every op, run at once or kept by a recording; an op cannot tell which.
 struct Command {

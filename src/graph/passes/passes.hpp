@@ -22,6 +22,8 @@ std::span<const Pass> passes();
 void drop_dead_work(Draft& draft);
 /// Keeps the order of what conflicts, and of undeclared commands with all others; drops the rest.
 void relax_order(Draft& draft);
+/// Makes one command of elementwise commands and draws over the same positions.
+void fuse(Draft& draft);
 /// Gives temporaries whose lives do not meet the same memory.
 void plan_memory(Draft& draft);
 

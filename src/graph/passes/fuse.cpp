@@ -1,0 +1,182 @@
+#include "graph/passes/ancestors.hpp"
+#include "graph/passes/fusion_group.hpp"
+#include "graph/passes/passes.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <string>
+
+namespace refrain::graph {
+
+namespace {
+
+/// Steps joined to groups, step by step, as long as the groups have an order.
+class Grouping {
+ public:
+  explicit Grouping(const Draft& draft) : draft_(draft), of_step_(draft.steps.size()) {
+    std::iota(of_step_.begin(), of_step_.end(), std::size_t{0});
+    groups_.reserve(draft.steps.size());
+    for (std::size_t i = 0; i < draft.steps.size(); ++i) groups_.push_back(FusionGroup::of(draft, i));
+  }
+
+  /// Joins each step with those that it waits for.
+  void join_all() {
+    for (std::size_t i = 0; i < draft_.steps.size(); ++i) {
+      if (!groups_[i]) continue;
+      for (const int dependency : draft_.steps[i].dependencies) join(of_step_[static_cast<std::size_t>(dependency)], i);
+    }
+  }
+
+  std::size_t group_of(std::size_t step) const { return of_step_[step]; }
+  /// The group of that number, where there is one; else a step alone.
+  const std::optional<FusionGroup>& operator[](std::size_t group) const { return groups_[group]; }
+
+ private:
+  void join(std::size_t before, std::size_t step) {
+    const std::size_t own = of_step_[step];
+    if (before == own || !groups_[before] || !groups_[own]) return;
+    if (draft_.steps[before].command->device != draft_.steps[step].command->device) return;
+    if (reaches(before, own) || reaches(own, before)) return;
+    FusionGroup together = *groups_[own];
+    if (!together.take(*groups_[before]).empty()) return;
+    for (const std::size_t taken : groups_[before]->steps()) of_step_[taken] = own;
+    groups_[own] = std::move(together);
+    groups_[before].reset();
+  }
+
+  std::vector<std::size_t> steps_of(std::size_t group) const {
+    if (groups_[group]) return groups_[group]->steps();
+    return {group};
+  }
+
+  /// Whether a third group lies between the two: they could not be one.
+  bool reaches(std::size_t from, std::size_t to) const {
+    const std::size_t earliest = steps_of(from).front();
+    std::vector<std::size_t> left{to};
+    std::vector<bool> is_seen(of_step_.size(), false);
+    is_seen[to] = true;
+    while (!left.empty()) {
+      const std::size_t group = left.back();
+      left.pop_back();
+      for (const std::size_t step : steps_of(group)) {
+        for (const int dependency : draft_.steps[step].dependencies) {
+          const auto earlier = static_cast<std::size_t>(dependency);
+          const std::size_t other = of_step_[earlier];
+          if (other == from && group != to) return true;
+          if (other == from || is_seen[other] || steps_of(other).back() < earliest) continue;
+          is_seen[other] = true;
+          left.push_back(other);
+        }
+      }
+    }
+    return false;
+  }
+
+  const Draft& draft_;
+  std::vector<std::size_t> of_step_;
+  std::vector<std::optional<FusionGroup>> groups_;  ///< by one of their steps
+};
+
+/// By block, the only group that uses it; several_groups where there are more.
+std::vector<std::size_t> only_users(const Draft& draft, const Grouping& grouping) {
+  constexpr std::size_t none = several_groups - 1;
+  std::vector<std::size_t> users(draft.blocks.size(), none);
+  for (std::size_t i = 0; i < draft.steps.size(); ++i) {
+    for (const int block : draft.steps[i].blocks) {
+      std::size_t& user = users[static_cast<std::size_t>(block)];
+      user = user == none || user == grouping.group_of(i) ? grouping.group_of(i) : several_groups;
+    }
+  }
+  return users;
+}
+
+/// Groups in an order that respects their dependencies, else in that of their last steps.
+std::vector<std::size_t> ordered(const Draft& draft, const Grouping& grouping) {
+  const std::size_t count = draft.steps.size();
+  std::vector<std::vector<std::size_t>> before(count);
+  std::vector<std::vector<std::size_t>> after(count);
+  std::vector<std::size_t> last(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t group = grouping.group_of(i);
+    last[group] = i;
+    for (const int dependency : draft.steps[i].dependencies) {
+      const std::size_t other = grouping.group_of(static_cast<std::size_t>(dependency));
+      if (other != group) before[group].push_back(other);
+    }
+  }
+  std::vector<std::size_t> missing(count, 0);
+  using Ready = std::pair<std::size_t, std::size_t>;  // last step, group
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  for (std::size_t group = 0; group < count; ++group) {
+    if (grouping.group_of(group) != group) continue;
+    auto& waits = before[group];
+    std::sort(waits.begin(), waits.end());
+    waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
+    missing[group] = waits.size();
+    for (const std::size_t other : waits) after[other].push_back(group);
+    if (waits.empty()) ready.emplace(last[group], group);
+  }
+  std::vector<std::size_t> order;
+  while (!ready.empty()) {
+    const std::size_t group = ready.top().second;
+    ready.pop();
+    order.push_back(group);
+    for (const std::size_t next : after[group]) {
+      if (--missing[next] == 0) ready.emplace(last[next], next);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+void fuse(Draft& draft) {
+  const std::size_t count = draft.steps.size();
+  if (count > Ancestors::most_steps) {
+    draft.say("fusion: none, for " + std::to_string(count) + " commands are too many to compare");
+    return;
+  }
+  Grouping grouping(draft);
+  grouping.join_all();
+  const std::vector<std::size_t> users = only_users(draft, grouping);
+  std::vector<Step> steps;
+  std::vector<int> became(count, -1);  // by group
+  Ancestors ancestors(count);
+  for (const std::size_t group : ordered(draft, grouping)) {
+    const bool is_fused = grouping[group] && grouping[group]->steps().size() > 1;
+    std::vector<std::size_t> members = is_fused ? grouping[group]->steps() : std::vector<std::size_t>{group};
+    std::vector<std::size_t> before;
+    for (const std::size_t member : members) {
+      for (const int dependency : draft.steps[member].dependencies) {
+        const std::size_t other = grouping.group_of(static_cast<std::size_t>(dependency));
+        if (other != group) before.push_back(static_cast<std::size_t>(became[other]));
+      }
+    }
+    Step step =
+        is_fused ? fused_step(draft, *grouping[group], group, users) : draft.steps[group];
+    if (is_fused) {
+      std::string names;
+      for (const std::size_t member : members) {
+        const runtime::Command& command = *draft.steps[member].command;
+        draft.folded[command.label] = "fused with others";
+        if (names.size() < 400) names += (names.empty() ? "" : ", ") + place(command);
+      }
+      draft.say("fusion: " + std::to_string(members.size()) + " commands are one: " + names);
+    }
+    const std::size_t now = steps.size();
+    std::sort(before.begin(), before.end(), std::greater<>());
+    step.dependencies.clear();
+    for (const std::size_t other : before) {
+      if (ancestors.holds(now, other)) continue;
+      ancestors.add(now, other);
+      step.dependencies.push_back(static_cast<int>(other));
+    }
+    std::reverse(step.dependencies.begin(), step.dependencies.end());
+    became[group] = static_cast<int>(now);
+    steps.push_back(std::move(step));
+  }
+  draft.steps = std::move(steps);
+}
+
+}  // namespace refrain::graph

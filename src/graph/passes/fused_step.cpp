@@ -1,0 +1,280 @@
+#include "graph/passes/fusion_group.hpp"
+#include "kernels/elementwise.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace refrain::graph {
+
+using jit::Expression;
+using jit::Instruction;
+using runtime::ElementwiseCommand;
+using runtime::FusedCommand;
+using runtime::RandomCommand;
+
+namespace {
+
+/// Runs through a group's steps and writes down what becomes of each value.
+class Builder {
+ public:
+  Builder(const Draft& draft, const FusionGroup& group, std::size_t number, const std::vector<std::size_t>& only_users)
+      : draft_(draft), group_(group), number_(number), only_users_(only_users) {}
+
+  /// Fills in the command; its blocks are returned.
+  std::vector<int> build(MadeCommand& made) {
+    for (const std::size_t number : group_.steps()) {
+      const Step& step = draft_.steps[number];
+      if (const auto* draw = std::get_if<RandomCommand>(&step.command->payload)) {
+        write(step, add_draw(*draw));
+      } else {
+        write(step, add_op(step, made));
+      }
+    }
+    return finish(made);
+  }
+
+ private:
+  /// An array whose value at each position is known.
+  struct Known {
+    Walked array;
+    int value;
+    bool is_loaded;
+    bool is_written;
+  };
+
+  Walked along_group(Walked array, const Step& step) const {
+    array.strides = refine_strides(own_extents(step), array.strides, group_.extents());
+    return array;
+  }
+
+  static Extents own_extents(const Step& step) {
+    const auto* elementwise = std::get_if<ElementwiseCommand>(&step.command->payload);
+    if (elementwise == nullptr) return {std::get<RandomCommand>(step.command->payload).args.size};
+    const auto& args = elementwise->args;
+    if (args.contiguous || args.ndim == 0) return {args.size};
+    return {args.extents, args.extents + args.ndim};
+  }
+
+  Known* find(const Walked& array) {
+    const auto known =
+        std::find_if(known_.begin(), known_.end(), [&](const Known& each) { return each.array.is_same(array); });
+    return known == known_.end() ? nullptr : &*known;
+  }
+
+  /// The number of an instruction: of an equal one, if there is one already.
+  int add(const Instruction& instruction) {
+    const auto same = std::find(code_.begin(), code_.end(), instruction);
+    if (same != code_.end()) return static_cast<int>(same - code_.begin());
+    code_.push_back(instruction);
+    return static_cast<int>(code_.size()) - 1;
+  }
+
+  int add_draw(const RandomCommand& draw) {
+    Instruction instruction;
+    instruction.kind = Instruction::Kind::draw;
+    instruction.type = draw.args.type;
+    instruction.number = static_cast<int>(fused_.draws.size());
+    fused_.draws.push_back(draw);
+    fused_.draws.back().args.out = nullptr;
+    return add(instruction);
+  }
+
+  int load(const Walked& array) {
+    if (const Known* known = find(array)) return known->value;
+    Instruction instruction;
+    instruction.kind = Instruction::Kind::load;
+    instruction.type = array.type;
+    instruction.number = static_cast<int>(known_.size());  // until the inputs are numbered
+    const int value = add(instruction);
+    known_.push_back({array, value, true, false});
+    return value;
+  }
+
+  int add_scalar(kernels::Type type, kernels::Value value, const detail::ParameterState* parameter, MadeCommand& made) {
+    const kernels::u64 bits = kernels::scalar_bits(type, value);
+    for (std::size_t i = 0; parameter == nullptr && i < scalars_.size(); ++i) {
+      const auto& other = scalars_[i];
+      if (other.type == type && other.bits == bits && !other.is_parameter) return other.value;
+    }
+    Instruction instruction;
+    instruction.kind = Instruction::Kind::scalar;
+    instruction.type = type;
+    instruction.number = static_cast<int>(fused_.scalars.size());
+    if (parameter != nullptr) made.parameters.push_back({parameter, instruction.number});
+    fused_.scalars.push_back(value);
+    scalars_.push_back({type, bits, parameter != nullptr, add(instruction)});
+    return scalars_.back().value;
+  }
+
+  int add_op(const Step& step, MadeCommand& made) {
+    const auto& command = std::get<ElementwiseCommand>(step.command->payload);
+    const auto& args = command.args;
+    Instruction instruction;
+    instruction.op = args.op;
+    instruction.type = args.out_type;
+    instruction.in_type = args.in_type;
+    for (int k = 0; k < args.input_count; ++k) {
+      if (command.in_access[static_cast<std::size_t>(k)] >= 0) {
+        instruction.operands[k] = load(along_group(input_of(step, k), step));
+        continue;
+      }
+      const detail::ParameterState* parameter = nullptr;
+      for (const detail::ParameterUse& use : step.command->parameters) {
+        if (use.slot == k) parameter = use.state;
+      }
+      instruction.operands[k] = add_scalar(kernels::input_type(args, k), args.inputs[k].scalar, parameter, made);
+    }
+    const bool is_same = args.op == kernels::ElementwiseOp::copy && args.in_type == args.out_type;
+    return is_same ? instruction.operands[0] : add(instruction);
+  }
+
+  void write(const Step& step, int value) {
+    const Walked array = along_group(output_of(step), step);
+    if (Known* known = find(array)) {
+      known->value = value;
+      known->is_written = true;
+    } else {
+      known_.push_back({array, value, false, true});
+    }
+  }
+
+  bool is_stored(const Known& known) const {
+    const auto block = static_cast<std::size_t>(known.array.block);
+    return known.is_written && (!draft_.blocks[block].is_temporary || only_users_[block] != number_);
+  }
+
+  std::vector<int> finish(MadeCommand& made) {
+    auto expression = std::make_shared<Expression>();
+    std::vector<const Known*> arrays;
+    std::vector<int> blocks;
+    std::vector<int> input_numbers(known_.size(), -1);
+    const auto add_array = [&](const Known& known, runtime::AccessMode mode) {
+      arrays.push_back(&known);
+      blocks.push_back(known.array.block);
+      made.accesses.push_back(known.array.access);
+      made.accesses.back().mode = mode;
+    };
+    for (const Known& known : known_) {
+      if (!is_stored(known)) continue;
+      expression->results.push_back(known.value);
+      add_array(known, runtime::AccessMode::write);
+    }
+    const std::size_t outputs = arrays.size();
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      if (!known_[i].is_loaded) continue;
+      input_numbers[i] = static_cast<int>(arrays.size() - outputs);
+      add_array(known_[i], runtime::AccessMode::read);
+    }
+    for (Instruction& instruction : code_) {
+      if (instruction.kind == Instruction::Kind::load) {
+        instruction.number = input_numbers[static_cast<std::size_t>(instruction.number)];
+      }
+    }
+    expression->code = std::move(code_);
+    expression->grid = group_.grid();
+    for (const RandomCommand& draw : fused_.draws) {
+      expression->draws.push_back({draw.args.distribution, draw.args.type});
+    }
+    for (const Scalar& scalar : scalars_) expression->scalars.push_back(scalar.type);
+    lay_out(*expression, arrays, outputs);
+    fused_.expression = std::move(expression);
+    made.command.payload = std::move(fused_);
+    return blocks;
+  }
+
+  /// Axes and strides, neighbours that every array walks through as one merged.
+  void lay_out(Expression& expression, const std::vector<const Known*>& arrays, std::size_t outputs) const {
+    const Extents& extents = group_.extents();
+    std::vector<std::size_t> last;  // of the axes that are one, the last
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      const bool is_one = axis > 0 && std::all_of(arrays.begin(), arrays.end(), [&](const Known* known) {
+                            const WalkStrides& strides = known->array.strides;
+                            return strides[axis - 1] == strides[axis] * extents[axis];
+                          });
+      if (is_one) {
+        last.back() = axis;
+      } else {
+        last.push_back(axis);
+      }
+    }
+    expression.size = 1;
+    expression.ndim = static_cast<int>(last.size());
+    std::size_t axis = 0;
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      std::int64_t extent = 1;
+      for (; axis <= last[i]; ++axis) extent *= extents[axis];
+      expression.extents[i] = extent;
+      expression.size *= extent;
+    }
+    const WalkStrides dense = dense_strides(extents);
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      const Walked& array = arrays[k]->array;
+      jit::Layout layout;
+      layout.type = array.type;
+      layout.is_dense = array.strides == dense;
+      for (std::size_t i = 0; i < last.size(); ++i) layout.strides[i] = array.strides[last[i]];
+      for (std::size_t i = outputs; k < outputs && i < arrays.size(); ++i) {
+        layout.is_in_place = layout.is_in_place || arrays[i]->array.meets(array);
+      }
+      (k < outputs ? expression.outputs : expression.inputs).push_back(layout);
+    }
+  }
+
+  struct Scalar {
+    kernels::Type type;
+    kernels::u64 bits;
+    bool is_parameter;
+    int value;
+  };
+
+  const Draft& draft_;
+  const FusionGroup& group_;
+  const std::size_t number_;
+  const std::vector<std::size_t>& only_users_;
+  FusedCommand fused_;
+  std::vector<Instruction> code_;
+  std::vector<Known> known_;
+  std::vector<Scalar> scalars_;
+};
+
+/// "fused rand, mul, add", of many the first and how many.
+std::string label_of(const Draft& draft, const FusionGroup& group) {
+  constexpr std::size_t most_named = 4;
+  std::string label = "fused";
+  std::size_t named = 0;
+  for (const std::size_t step : group.steps()) {
+    if (named == most_named) return label + ", ... " + std::to_string(group.steps().size());
+    label += (named == 0 ? " " : ", ") + std::string(draft.steps[step].command->label);
+    ++named;
+  }
+  return label;
+}
+
+}  // namespace
+
+Step fused_step(Draft& draft, const FusionGroup& group, std::size_t number,
+                const std::vector<std::size_t>& only_users) {
+  MadeCommand& made = draft.made.emplace_back();
+  const Step& last = draft.steps[group.steps().back()];
+  made.command.device = last.command->device;
+  made.command.where = last.command->where;
+  Step step;
+  step.blocks = Builder(draft, group, number, only_users).build(made);
+  made.label = label_of(draft, group);
+  made.command.label = made.label.c_str();
+  made.command.accesses = made.accesses;
+  made.command.parameters = made.parameters;
+  step.command = &made.command;
+  step.lane = last.lane;
+  for (const std::size_t member : group.steps()) {  // the most urgent of their streams
+    const int lane = draft.steps[member].lane;
+    if (draft.lanes[static_cast<std::size_t>(lane)].priority <
+        draft.lanes[static_cast<std::size_t>(step.lane)].priority) {
+      step.lane = lane;
+    }
+  }
+  return step;
+}
+
+}  // namespace refrain::graph

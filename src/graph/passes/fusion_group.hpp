@@ -1,0 +1,70 @@
+#pragma once
+
+#include "graph/draft.hpp"
+#include "graph/passes/iteration.hpp"
+#include "jit/expression.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace refrain::graph {
+
+/// An array of a step as the step walks along it.
+struct Walked {
+  int block = 0;
+  runtime::Access access;
+  kernels::Type type = kernels::Type::float32;
+  WalkStrides strides;
+
+  /// Where its first element is: in its block, or among all that is other code's.
+  std::int64_t begin() const noexcept { return access.begin + access.first + access.buffer->history_origin(); }
+  /// Whether each position is the same element in both.
+  bool is_same(const Walked& other) const noexcept {
+    return meets(other) && begin() == other.begin() && type == other.type && strides == other.strides;
+  }
+  /// Whether both may have an element in common.
+  bool meets(const Walked& other) const noexcept;
+};
+
+/// Steps that may become one: elementwise commands and draws over the same positions, in which a value that one step
+/// writes is read at the same position only.
+class FusionGroup {
+ public:
+  /// Of one step; nothing where it is none that can be fused.
+  static std::optional<FusionGroup> of(const Draft& draft, std::size_t step);
+
+  /// Takes the other's steps in, if all can be one.
+  /// @return why not; empty: they are one now
+  std::string take(const FusionGroup& other);
+
+  const std::vector<std::size_t>& steps() const noexcept { return steps_; }
+
+  const Extents& extents() const noexcept { return extents_; }
+  /// Blocks that the draws are laid out over; 0: there are none.
+  int grid() const noexcept { return grid_; }
+
+ private:
+  std::vector<std::size_t> steps_;  ///< ascending
+  Extents extents_;
+  std::vector<Walked> arrays_;    ///< what the steps walk along, each once
+  std::vector<bool> is_written_;  ///< by array
+  std::size_t scalars_ = 0;
+  int grid_ = 0;
+  int numbers_per_draw_ = 0;
+};
+
+/// The arrays of a step that can be fused, along its own axes.
+Walked output_of(const Step& step);
+/// `k`: an input of an elementwise step that is an array.
+Walked input_of(const Step& step, int k);
+
+/// In the place of a group's number.
+inline constexpr std::size_t several_groups = static_cast<std::size_t>(-1);
+
+/// The step that does what the steps of group `number` do, and its command, which goes to the draft. `only_users`: by
+/// block, the number of the only group that uses it.
+Step fused_step(Draft& draft, const FusionGroup& group, std::size_t number, const std::vector<std::size_t>& only_users);
+
+}  // namespace refrain::graph

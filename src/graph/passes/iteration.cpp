@@ -1,0 +1,65 @@
+#include "graph/passes/iteration.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace refrain::graph {
+
+namespace {
+
+/// How many positions lie behind each axis and the ones after it, the last axis first.
+std::vector<std::int64_t> suffixes(const Extents& extents) {
+  std::vector<std::int64_t> all;
+  std::int64_t product = 1;
+  for (auto axis = extents.rbegin(); axis != extents.rend(); ++axis) all.push_back(product *= *axis);
+  return all;
+}
+
+}  // namespace
+
+std::optional<Extents> refine(const Extents& a, const Extents& b) {
+  if (a == b) return a;
+  std::vector<std::int64_t> bounds = suffixes(a);
+  const std::vector<std::int64_t> others = suffixes(b);
+  if (bounds.back() != others.back()) return std::nullopt;
+  bounds.insert(bounds.end(), others.begin(), others.end());
+  std::sort(bounds.begin(), bounds.end());
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  Extents fine;
+  std::int64_t below = 1;
+  for (const std::int64_t bound : bounds) {
+    if (bound % below != 0) return std::nullopt;
+    fine.push_back(bound / below);
+    below = bound;
+  }
+  if (fine.size() > kernels::max_ndim) return std::nullopt;
+  std::reverse(fine.begin(), fine.end());
+  return fine;
+}
+
+WalkStrides refine_strides(const Extents& coarse, const WalkStrides& strides, const Extents& fine) {
+  WalkStrides all(fine.size());
+  std::size_t at = fine.size();
+  for (std::size_t axis = coarse.size(); axis-- > 0;) {
+    std::int64_t stride = strides[axis];
+    for (std::int64_t left = coarse[axis]; left > 1;) {
+      const std::int64_t extent = fine[--at];
+      all[at] = stride;
+      stride *= extent;
+      left /= extent;
+    }
+  }
+  return all;
+}
+
+WalkStrides dense_strides(const Extents& extents) {
+  WalkStrides strides(extents.size());
+  std::int64_t stride = 1;
+  for (std::size_t axis = extents.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= extents[axis];
+  }
+  return strides;
+}
+
+}  // namespace refrain::graph

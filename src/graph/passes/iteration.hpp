@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kernels/args.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace refrain::graph {
+
+/// Axes that commands walk along, the last one fastest; none has extent 1.
+using Extents = std::vector<std::int64_t>;
+using WalkStrides = std::vector<std::int64_t>;
+
+/// The fewest axes that both can be written as with each of their own a run of them; nothing where there are none, or
+/// more than kernels have.
+std::optional<Extents> refine(const Extents& a, const Extents& b);
+
+/// Strides along `coarse` as those along `fine`, a refinement of it.
+WalkStrides refine_strides(const Extents& coarse, const WalkStrides& strides, const Extents& fine);
+
+/// Strides of elements side by side.
+WalkStrides dense_strides(const Extents& extents);
+
+}  // namespace refrain::graph

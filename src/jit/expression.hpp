@@ -1,0 +1,61 @@
+#pragma once
+
+#include "kernels/args.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace refrain::jit {
+
+/// How an array's elements lie over an expression's positions.
+struct Layout {
+  kernels::Type type = kernels::Type::float32;
+  bool is_dense = true;                          ///< position i is element i
+  std::int64_t strides[kernels::max_ndim] = {};  ///< in elements, by the expression's axes
+  /// Of an output: an input lies in the same memory, so that nothing is written before all is read.
+  bool is_in_place = false;
+
+  bool operator==(const Layout&) const = default;
+};
+
+/// One value at each position.
+struct Instruction {
+  enum class Kind : std::uint8_t { load, scalar, op, draw };
+
+  Kind kind = Kind::op;
+  kernels::ElementwiseOp op = kernels::ElementwiseOp::copy;
+  kernels::Type type = kernels::Type::float32;     ///< of the value
+  kernels::Type in_type = kernels::Type::float32;  ///< of an op: of its operands, but the first of `where`
+  int operands[kernels::max_inputs] = {-1, -1, -1};
+  int number = 0;  ///< of the input, the scalar or the draw
+
+  bool operator==(const Instruction&) const = default;
+};
+
+/// Random numbers of an expression. All draws of one are laid out over as many threads.
+struct Draw {
+  kernels::Distribution distribution = kernels::Distribution::uniform;
+  kernels::Type type = kernels::Type::float32;
+
+  bool operator==(const Draw&) const = default;
+};
+
+/// Several elementwise commands as one: what is computed at each of `size` positions, as data. Backends make a kernel
+/// or a loop of it. Bit for bit what the commands give one after another: each value is rounded to its type.
+struct Expression {
+  std::int64_t size = 0;  ///< > 0
+  int ndim = 1;
+  std::int64_t extents[kernels::max_ndim] = {};  ///< of the positions, row-major
+  std::vector<Layout> inputs;
+  std::vector<Layout> outputs;
+  std::vector<kernels::Type> scalars;
+  std::vector<Draw> draws;
+  int grid = 0;                   ///< blocks that the draws are laid out over
+  std::vector<Instruction> code;  ///< operands come before their users
+  std::vector<int> results;       ///< by output: the instruction whose value it gets
+
+  bool is_dense() const noexcept { return ndim == 1; }
+  bool operator==(const Expression&) const = default;
+};
+
+}  // namespace refrain::jit

@@ -1,0 +1,272 @@
+#include "jit/host_engine.hpp"
+
+#include "kernels/host.hpp"
+#include "kernels/random_plan.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace refrain::jit {
+
+using kernels::element_size;
+using kernels::random_block;
+using kernels::random_tile;
+using kernels::Row;
+using kernels::RowInput;
+using kernels::RowOutput;
+using kernels::Type;
+
+namespace {
+
+/// Positions computed together: a register of eight-byte numbers is 16 KiB.
+constexpr std::int64_t tile = 2048;
+constexpr std::size_t register_bytes = tile * 8;
+
+Row find_row(const Instruction& instruction, int operand_count) {
+  if (instruction.op == kernels::ElementwiseOp::copy) {
+    return kernels::find_copy_row(instruction.type, instruction.in_type);
+  }
+  if (operand_count == 1) return kernels::find_unary_row(instruction.op, instruction.in_type);
+  if (operand_count == 2) return kernels::find_binary_row(instruction.op, instruction.in_type);
+  return kernels::find_ternary_row(instruction.op, instruction.in_type);
+}
+
+int operand_count(const Instruction& instruction) {
+  return static_cast<int>(std::find(std::begin(instruction.operands), std::end(instruction.operands), -1) -
+                          std::begin(instruction.operands));
+}
+
+/// Scratch memory of the thread, kept for its next run.
+std::byte* scratch(std::size_t bytes) {
+  struct Memory {
+    std::byte* at = nullptr;
+    std::size_t bytes = 0;
+    ~Memory() { std::free(at); }
+  };
+  thread_local Memory memory;
+  if (memory.bytes < bytes) {
+    std::free(std::exchange(memory.at, nullptr));
+    memory.bytes = 0;
+    memory.at = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
+    if (memory.at == nullptr) throw std::bad_alloc();
+    memory.bytes = bytes;
+  }
+  return memory.at;
+}
+
+/// Positions from one to another, a row at a time.
+template <class Tile>
+void over_rows(std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t step, Tile tile_at) {
+  while (begin < end) {
+    const std::int64_t n = std::min({end - begin, row - begin % row, step});
+    tile_at(begin, n);
+    begin += n;
+  }
+}
+
+}  // namespace
+
+class HostEngine::Frame {
+ public:
+  Frame(const HostEngine& engine, void* const* addresses, std::span<const kernels::Value> scalars)
+      : engine_(engine), expression_(*engine.expression_), outputs_(expression_.outputs.size()) {
+    const std::size_t arrays = outputs_ + expression_.inputs.size();
+    const std::size_t draws = expression_.draws.size();
+    const std::size_t tables = (arrays * sizeof(RowInput) + scalars.size() * 8 + 63) / 64 * 64;
+    registers_ = scratch(tables + (static_cast<std::size_t>(engine.registers_) + draws) * register_bytes);
+    drawn_ = registers_ + static_cast<std::size_t>(engine.registers_) * register_bytes;
+    std::byte* const rest = drawn_ + draws * register_bytes;
+    at_ = reinterpret_cast<RowInput*>(rest);
+    scalars_ = reinterpret_cast<kernels::u64*>(rest + arrays * sizeof(RowInput));
+    for (std::size_t i = 0; i < arrays; ++i) at_[i] = {addresses[i], layout(i).strides[expression_.ndim - 1]};
+    for (std::size_t i = 0; i < scalars.size(); ++i) {
+      scalars_[i] = kernels::scalar_bits(expression_.scalars[i], scalars[i]);
+    }
+    addresses_ = addresses;
+  }
+
+  /// All arrays at this position, a tile's first.
+  void go_to(std::int64_t position) {
+    std::int64_t index[kernels::max_ndim];
+    std::int64_t rest = position;
+    for (int axis = expression_.ndim - 1; axis >= 0; --axis) {
+      index[axis] = axis > 0 ? rest % expression_.extents[axis] : rest;
+      rest /= axis > 0 ? expression_.extents[axis] : 1;
+    }
+    for (std::size_t i = 0; i < outputs_ + expression_.inputs.size(); ++i) {
+      std::int64_t offset = 0;
+      for (int axis = 0; axis < expression_.ndim; ++axis) offset += index[axis] * layout(i).strides[axis];
+      at_[i].data = static_cast<std::byte*>(addresses_[i]) + offset * element_size(layout(i).type);
+    }
+  }
+
+  /// Which of the drawn numbers the next tile takes: those of a plane, from one on.
+  void take_drawn(int plane, std::int64_t first) { first_drawn_ = plane * random_tile + first; }
+  void* drawn(std::size_t draw) const { return drawn_ + draw * register_bytes; }
+
+  RowInput input(Source source) const {
+    const auto number = static_cast<std::size_t>(source.number);
+    switch (source.kind) {
+      case Source::Kind::memory: return at_[outputs_ + number];
+      case Source::Kind::output: return at_[number];
+      case Source::Kind::scalar: return {&scalars_[number], 0};
+      case Source::Kind::drawn: {
+        const std::int64_t bytes = first_drawn_ * element_size(expression_.draws[number].type);
+        return {drawn_ + number * register_bytes + bytes, 1};
+      }
+      case Source::Kind::own: break;
+    }
+    return {registers_ + number * register_bytes, 1};
+  }
+  RowOutput output(Source source) const {
+    const RowInput place = input(source);
+    return {const_cast<void*>(place.data), place.stride};
+  }
+
+ private:
+  const Layout& layout(std::size_t array) const {
+    return array < outputs_ ? expression_.outputs[array] : expression_.inputs[array - outputs_];
+  }
+
+  const HostEngine& engine_;
+  const Expression& expression_;
+  std::size_t outputs_;
+  std::byte* registers_;
+  std::byte* drawn_;
+  RowInput* at_;
+  kernels::u64* scalars_;
+  void* const* addresses_;
+  std::int64_t first_drawn_ = 0;
+};
+
+HostEngine::HostEngine(std::shared_ptr<const Expression> expression) : expression_(std::move(expression)) {
+  place_values();
+}
+
+void HostEngine::place_values() {
+  const auto& code = expression_->code;
+  constexpr std::size_t never = SIZE_MAX;
+  std::vector<std::size_t> last_use(code.size(), never);
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    for (int k = 0; k < operand_count(code[i]); ++k) last_use[static_cast<std::size_t>(code[i].operands[k])] = i;
+  }
+  for (const int result : expression_->results) last_use[static_cast<std::size_t>(result)] = never;
+  std::vector<int> free_registers;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const Instruction& instruction = code[i];
+    if (instruction.kind != Instruction::Kind::op) {
+      const auto kind = instruction.kind == Instruction::Kind::load     ? Source::Kind::memory
+                        : instruction.kind == Instruction::Kind::scalar ? Source::Kind::scalar
+                                                                        : Source::Kind::drawn;
+      values_.push_back({kind, instruction.number});
+      continue;
+    }
+    Op op{};
+    op.operand_count = operand_count(instruction);
+    op.row = find_row(instruction, op.operand_count);
+    for (int k = 0; k < op.operand_count; ++k) {
+      op.operands[k] = values_[static_cast<std::size_t>(instruction.operands[k])];
+    }
+    // A row may write what it reads, element by element: of one size only.
+    std::vector<int> free_afterwards;
+    for (int k = 0; k < op.operand_count; ++k) {
+      const auto operand = static_cast<std::size_t>(instruction.operands[k]);
+      if (values_[operand].kind != Source::Kind::own || last_use[operand] != i) continue;
+      last_use[operand] = never;  // given back once
+      const bool is_of_size = element_size(code[operand].type) == element_size(instruction.type);
+      (is_of_size ? free_registers : free_afterwards).push_back(values_[operand].number);
+    }
+    op.result = result_of(i, free_registers);
+    free_registers.insert(free_registers.end(), free_afterwards.begin(), free_afterwards.end());
+    ops_.push_back(op);
+    values_.push_back(op.result);
+  }
+  const bool is_in_place = std::any_of(expression_->outputs.begin(), expression_->outputs.end(),
+                                       [](const Layout& output) { return output.is_in_place; });
+  for (std::size_t k = 0; k < expression_->results.size(); ++k) {
+    const auto result = static_cast<std::size_t>(expression_->results[k]);
+    const int output = static_cast<int>(k);
+    Source& value = values_[result];
+    if (value.kind == Source::Kind::output && value.number == output) continue;
+    const Row copy = kernels::find_copy_row(code[result].type, code[result].type);
+    if (value.kind == Source::Kind::memory && is_in_place) {  // another store may come first
+      const Source kept{Source::Kind::own, registers_++};
+      ops_.push_back({copy, 1, {value}, kept});
+      value = kept;
+    }
+    stores_.push_back({copy, value, output});
+  }
+}
+
+HostEngine::Source HostEngine::result_of(std::size_t instruction, std::vector<int>& free_registers) {
+  const auto& results = expression_->results;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k] == static_cast<int>(instruction) && !expression_->outputs[k].is_in_place) {
+      return {Source::Kind::output, static_cast<int>(k)};
+    }
+  }
+  if (free_registers.empty()) return {Source::Kind::own, registers_++};
+  const int number = free_registers.back();
+  free_registers.pop_back();
+  return {Source::Kind::own, number};
+}
+
+void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
+  for (const Op& op : ops_) {
+    RowInput inputs[kernels::max_inputs];
+    for (int k = 0; k < op.operand_count; ++k) inputs[k] = frame.input(op.operands[k]);
+    op.row(inputs, frame.output(op.result), n);
+  }
+  for (const Store& store : stores_) {
+    const RowInput input = frame.input(store.from);
+    store.row(&input, frame.output({Source::Kind::output, store.output}), n);
+  }
+}
+
+void HostEngine::run_rows(Frame& frame) const {
+  const std::int64_t row = expression_->extents[expression_->ndim - 1];
+  over_rows(row, 0, expression_->size, tile, [&](std::int64_t begin, std::int64_t n) {
+    frame.go_to(begin);
+    run_tile(frame, n);
+  });
+}
+
+void HostEngine::run_drawn(Frame& frame, std::span<const kernels::RandomArgs> draws) const {
+  const std::int64_t size = expression_->size;
+  const std::int64_t row = expression_->extents[expression_->ndim - 1];
+  const std::int64_t threads = static_cast<std::int64_t>(expression_->grid) * random_block;
+  const int planes = kernels::numbers_per_draw(draws[0].distribution, draws[0].type);
+  for (std::int64_t round = 0; round * planes * threads < size; ++round) {
+    const std::int64_t first = round * planes * threads;
+    for (std::int64_t thread = 0; thread < threads && first + thread < size; thread += random_tile) {
+      const auto n = static_cast<int>(std::min<std::int64_t>(random_tile, size - first - thread));
+      for (std::size_t draw = 0; draw < draws.size(); ++draw) {
+        kernels::random_tile_host(draws[draw], round, thread, n, frame.drawn(draw));
+      }
+      for (int plane = 0; plane < planes; ++plane) {
+        const std::int64_t begin = first + plane * threads + thread;
+        over_rows(row, begin, std::min(begin + random_tile, size), random_tile,
+                  [&](std::int64_t at, std::int64_t count) {
+                    frame.take_drawn(plane, at - begin);
+                    frame.go_to(at);
+                    run_tile(frame, count);
+                  });
+      }
+    }
+  }
+}
+
+void HostEngine::run(void* const* addresses, std::span<const kernels::Value> scalars,
+                     std::span<const kernels::RandomArgs> draws) const {
+  Frame frame(*this, addresses, scalars);
+  if (draws.empty()) {
+    run_rows(frame);
+  } else {
+    run_drawn(frame, draws);
+  }
+}
+
+}  // namespace refrain::jit

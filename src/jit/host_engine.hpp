@@ -1,0 +1,57 @@
+#pragma once
+
+#include "jit/expression.hpp"
+#include "kernels/elementwise_rows.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace refrain::jit {
+
+/// An expression made ready for the host: for a tile of positions that the cache holds, one vector loop an op. The
+/// loops are those of the eager ops, so that the numbers are too.
+class HostEngine {
+ public:
+  explicit HostEngine(std::shared_ptr<const Expression> expression);
+
+  /// Runs it on the calling thread. `addresses`: of the outputs, then the inputs. `draws`: with seed and offset.
+  void run(void* const* addresses, std::span<const kernels::Value> scalars,
+           std::span<const kernels::RandomArgs> draws) const;
+
+ private:
+  /// Where a value is.
+  struct Source {
+    enum class Kind : unsigned char { memory, output, scalar, drawn, own };
+    Kind kind = Kind::own;
+    int number = 0;  ///< of input, output, scalar, draw or register
+  };
+  struct Op {
+    kernels::Row row;
+    int operand_count;
+    Source operands[kernels::max_inputs];
+    Source result;
+  };
+  struct Store {
+    kernels::Row row;
+    Source from;
+    int output;
+  };
+  /// One run: addresses and registers.
+  class Frame;
+
+  void place_values();
+  Source result_of(std::size_t instruction, std::vector<int>& free_registers);
+  void run_tile(Frame& frame, std::int64_t n) const;
+  void run_drawn(Frame& frame, std::span<const kernels::RandomArgs> draws) const;
+  void run_rows(Frame& frame) const;
+
+  std::shared_ptr<const Expression> expression_;
+  std::vector<Source> values_;  ///< by instruction
+  std::vector<Op> ops_;
+  std::vector<Store> stores_;
+  int registers_ = 0;
+};
+
+}  // namespace refrain::jit
