@@ -3,6 +3,7 @@
 #include "cuda/capture.hpp"
 #include "cuda/device.hpp"
 #include "cuda/foreign.hpp"
+#include "cuda/fused.hpp"
 #include "cuda/lower.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/memory.hpp"
@@ -122,6 +123,7 @@ class CudaBackend final : public runtime::Backend {
     return cuda::plan_matmul(device, shape, where);
   }
 
+  std::string why_no_fusion() const override { return cuda::why_no_fusion(); }
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_cuda(plan); }
 
   std::unique_ptr<runtime::LiveCapture> begin_live(const runtime::LiveOrigin& origin) override {

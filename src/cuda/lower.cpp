@@ -1,6 +1,7 @@
 #include "cuda/lower.hpp"
 
 #include "cuda/executable.hpp"
+#include "cuda/fused.hpp"
 #include "cuda/run.hpp"
 #include "cuda/scopes.hpp"
 
@@ -14,6 +15,7 @@ BuiltGraph build_graph(const runtime::Plan& plan) {
   const CallScope call;  // the first use of a kernel may load it
   BuiltGraph built;
   built.resources.keep_alive = plan.keep_alive;
+  make_kernels(plan);
   std::vector<cudaGraphNode_t> before;
   for (const runtime::PlannedCommand& planned : plan.commands) {
     before.clear();

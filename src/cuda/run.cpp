@@ -3,6 +3,7 @@
 #include "cuda/compat.hpp"
 #include "cuda/device.hpp"
 #include "cuda/foreign.hpp"
+#include "cuda/fused.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/scopes.hpp"
 #include "kernels/cuda.cuh"
@@ -26,6 +27,7 @@ struct Kernels {
   kernels::Target target;
   int device;
   void* const* addresses;
+  CUkernel fused = nullptr;  ///< of a fused command, where it is known already
 
   void operator()(const runtime::EmptyCommand&) const { check(kernels::launch_empty(target), "launch_empty"); }
 
@@ -45,7 +47,9 @@ struct Kernels {
     check(kernels::launch_reduce(args, target), "launch_reduce");
   }
 
-  void operator()(const runtime::FusedCommand&) const {}
+  void operator()(const runtime::FusedCommand& command) const {
+    launch_fused(fused != nullptr ? fused : kernel_of(device, command), device, command, addresses, target);
+  }
 
   void operator()(const runtime::RandomCommand& command) const {
     kernels::RandomArgs args = command.args;
@@ -223,12 +227,19 @@ void run_command(cudaStream_t stream, const runtime::Command& command, void* con
 GraphCommand::GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources)
     : command_(command), addresses_(addresses) {
   const int device = command.device.index;
-  if (auto* draw = std::get_if<runtime::RandomCommand>(&command_.payload); draw != nullptr && !draw->absolute) {
-    const auto number = static_cast<std::size_t>(draw->number);
+  const auto place = [&](runtime::RandomCommand& draw) {
+    if (draw.absolute) return;
+    const auto number = static_cast<std::size_t>(draw.number);
     auto& all = resources.counters;
     if (all.size() <= number) all.resize(number + 1);
     if (all[number] == nullptr) all[number] = std::make_unique<Counters>(device);
-    all[number]->place(draw->args.offset, draw->args.grid, draw->args);
+    all[number]->place(draw.args.offset, draw.args.grid, draw.args);
+  };
+  if (auto* draw = std::get_if<runtime::RandomCommand>(&command_.payload)) {
+    place(*draw);
+  } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command_.payload)) {
+    fused_ = kernel_of(device, *fused);
+    for (runtime::RandomCommand& each : fused->draws) place(each);
   } else if (const auto* upload = std::get_if<runtime::UploadCommand>(&command_.payload)) {
     resources.literals.push_back(std::make_unique<DeviceBytes>(device, *upload->owned));
     literal_ = resources.literals.back()->address();
@@ -243,7 +254,7 @@ GraphCommand::GraphCommand(const runtime::Command& command, void* const* address
 
 void GraphCommand::launch(cudaStream_t stream) const {
   const DeviceScope current(command_.device.index);
-  std::visit(OnStream{{stream, command_.device.index, addresses_}, command_, true, literal_}, command_.payload);
+  std::visit(OnStream{{stream, command_.device.index, addresses_, fused_}, command_, true, literal_}, command_.payload);
 }
 
 void GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, int priority,
@@ -263,7 +274,7 @@ void GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> be
   }
   cudaGraphNode_t node = nullptr;
   const kernels::Target target(graph, before.data(), before.size(), &node);
-  std::visit(AsNode{{target, command_.device.index, addresses_}, literal_}, command_.payload);
+  std::visit(AsNode{{target, command_.device.index, addresses_, fused_}, literal_}, command_.payload);
   const auto* kernel = std::get_if<runtime::KernelCommand>(&command_.payload);
   const bool has_own = kernel != nullptr && kernel->get().config().priority;
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
@@ -284,6 +295,8 @@ void GraphCommand::change(const runtime::Command& command, void* const* addresse
     const auto& own = std::get<runtime::RandomCommand>(command_.payload);
     draw->args.counter_cells = own.args.counter_cells;
     draw->args.counters = own.args.counters;
+  } else if (auto* fused = std::get_if<runtime::FusedCommand>(&changed.payload)) {
+    fused->draws = std::get<runtime::FusedCommand>(command_.payload).draws;
   }
   const DeviceScope current(changed.device.index);
   if (const auto* product = std::get_if<runtime::MatmulCommand>(&changed.payload)) {
@@ -291,7 +304,7 @@ void GraphCommand::change(const runtime::Command& command, void* const* addresse
     captured.set_in(exec, nodes, changed);
   } else {
     const kernels::Target target(exec, nodes.front());
-    std::visit(InExecutable{{target, changed.device.index, addresses}, literal_}, changed.payload);
+    std::visit(InExecutable{{target, changed.device.index, addresses, fused_}, literal_}, changed.payload);
   }
   command_ = std::move(changed);
 }

@@ -3,6 +3,7 @@
 #include "cuda/executable.hpp"
 #include "runtime/command.hpp"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <span>
@@ -24,12 +25,17 @@ class GraphCommand {
   /// Becomes the same kind of command with other parameters and addresses, in the executable's nodes too.
   void change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,
               std::span<const cudaGraphNode_t> nodes);
-  bool is_draw() const noexcept { return std::holds_alternative<runtime::RandomCommand>(command_.payload); }
+  bool is_draw() const noexcept {
+    const auto* fused = std::get_if<runtime::FusedCommand>(&command_.payload);
+    return std::holds_alternative<runtime::RandomCommand>(command_.payload) ||
+           (fused != nullptr && !fused->draws.empty());
+  }
 
  private:
   runtime::Command command_;
   void* const* addresses_;
   const void* literal_ = nullptr;
+  CUkernel fused_ = nullptr;
 };
 
 }  // namespace refrain::cuda

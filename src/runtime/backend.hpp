@@ -222,6 +222,8 @@ class Backend {
   /// @throws Error(Errc::not_supported)
   virtual std::shared_ptr<const MatmulPlan> plan_matmul(int device, const MatmulShape& shape, SourceLocation where) = 0;
 
+  /// Why fused commands cannot be run; empty when they can.
+  virtual std::string why_no_fusion() const { return {}; }
   virtual std::shared_ptr<Executable> lower(const Plan& plan) = 0;
   /// Null: not offered.
   virtual std::unique_ptr<LiveCapture> begin_live(const LiveOrigin& origin) = 0;

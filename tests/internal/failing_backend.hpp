@@ -218,6 +218,7 @@ class FailingBackend final : public runtime::Backend {
     fault_->call("plan_matmul");
     return real_.plan_matmul(device, shape, where);
   }
+  std::string why_no_fusion() const override { return real_.why_no_fusion(); }
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override {
     fault_->call("lower");
     return std::make_shared<FailingExecutable>(real_.lower(plan), fault_);

@@ -133,6 +133,11 @@ std::vector<std::size_t> ordered(const Draft& draft, const Grouping& grouping) {
 
 void fuse(Draft& draft) {
   const std::size_t count = draft.steps.size();
+  const std::string why_not = runtime::backend(draft.program.device.kind).why_no_fusion();
+  if (!why_not.empty()) {
+    draft.say("fusion: none, for " + why_not, Severity::warning);
+    return;
+  }
   if (count > Ancestors::most_steps) {
     draft.say("fusion: none, for " + std::to_string(count) + " commands are too many to compare");
     return;
@@ -153,8 +158,7 @@ void fuse(Draft& draft) {
         if (other != group) before.push_back(static_cast<std::size_t>(became[other]));
       }
     }
-    Step step =
-        is_fused ? fused_step(draft, *grouping[group], group, users) : draft.steps[group];
+    Step step = is_fused ? fused_step(draft, *grouping[group], group, users) : draft.steps[group];
     if (is_fused) {
       std::string names;
       for (const std::size_t member : members) {

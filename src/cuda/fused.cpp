@@ -1,0 +1,181 @@
+#include "cuda/fused.hpp"
+
+#include "cuda/device.hpp"
+#include "cuda/driver.hpp"
+#include "cuda/nvrtc.hpp"
+#include "cuda/scopes.hpp"
+#include "jit/cuda_source.hpp"
+#include "jit/disk_cache.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace refrain::cuda {
+
+namespace {
+
+/// Kernels by architecture and source.
+class KernelCache {
+ public:
+  static KernelCache& get() {
+    static KernelCache& all = *new KernelCache;
+    return all;
+  }
+
+  using Key = std::pair<std::string, std::string>;
+
+  bool has(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    return kernels_.contains(key);
+  }
+
+  CUkernel get(const Key& key) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto known = kernels_.find(key);
+      if (known != kernels_.end()) return known->second;
+    }
+    const CUkernel made = load(code_of(key));
+    const std::lock_guard lock(mutex_);
+    return kernels_.emplace(key, made).first->second;  // another thread may have been faster
+  }
+
+ private:
+  static std::string code_of(const Key& key) {
+    static const std::uint64_t headers = [] {
+      std::uint64_t hash = jit::hash_of({});
+      for (const jit::KernelSource& header : jit::kernel_sources()) hash = jit::hash_of(header.text, hash);
+      return hash;
+    }();
+    const std::string kept_as = key.first + " nvrtc " + std::to_string(nvrtc_version()) + " headers " +
+                                std::to_string(headers) + "\n" + key.second;
+    if (auto code = jit::DiskCache::load(kept_as)) return std::move(*code);
+    std::string code = compile_kernel(key.second, key.first);
+    jit::DiskCache::store(kept_as, code);
+    return code;
+  }
+
+  static CUkernel load(const std::string& code) {
+    using Load = CUresult(CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned);
+    using Find = CUresult(CUkernel*, CUlibrary, const char*);
+    static auto* const load_data = reinterpret_cast<Load*>(driver_function("cuLibraryLoadData"));
+    static auto* const find = reinterpret_cast<Find*>(driver_function("cuLibraryGetKernel"));
+    const CallScope call;
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    check(load_data(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData");
+    check(find(&kernel, library, "fused_kernel"), "cuLibraryGetKernel");
+    return kernel;
+  }
+
+  std::mutex mutex_;
+  std::map<Key, CUkernel> kernels_;
+};
+
+std::string architecture_of(int device) {
+  int major = 0;
+  int minor = 0;
+  REFRAIN_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  REFRAIN_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  return "sm_" + std::to_string(major * 10 + minor);
+}
+
+KernelCache::Key key_of(int device, const runtime::FusedCommand& command) {
+  return {architecture_of(device), jit::cuda_source(*command.expression)};
+}
+
+}  // namespace
+
+std::string why_no_fusion() {
+  static const std::string why = [] {
+    const int version = nvrtc_version();
+    const auto name = [](int number) {
+      return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+    };
+    if (version == 0) return std::string("NVRTC cannot be loaded");
+    // Functions such as exp may give other bits.
+    if (version / 10 != CUDART_VERSION / 10) {
+      return "NVRTC is of CUDA " + name(version) + ", and Refrain was built with " + name(CUDART_VERSION);
+    }
+    return std::string();
+  }();
+  return why;
+}
+
+void make_kernels(const runtime::Plan& plan) {
+  std::set<KernelCache::Key> wanted;
+  for (const runtime::PlannedCommand& planned : plan.commands) {
+    const auto* fused = std::get_if<runtime::FusedCommand>(&planned.command->payload);
+    if (fused == nullptr) continue;
+    auto key = key_of(planned.command->device.index, *fused);
+    if (!KernelCache::get().has(key)) wanted.insert(std::move(key));
+  }
+  if (wanted.size() < 2) return;  // made where it is asked for
+  const std::vector<KernelCache::Key> all(wanted.begin(), wanted.end());
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failed;
+  std::mutex failing;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < all.size(); i = next++) {
+      try {
+        KernelCache::get().get(all[i]);
+      } catch (...) {
+        const std::lock_guard lock(failing);
+        failed = std::current_exception();
+      }
+    }
+  };
+  const std::size_t threads = std::min<std::size_t>(all.size(), std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  if (failed != nullptr) std::rethrow_exception(failed);
+}
+
+CUkernel kernel_of(int device, const runtime::FusedCommand& command) {
+  return KernelCache::get().get(key_of(device, command));
+}
+
+void launch_fused(CUkernel kernel, int device, const runtime::FusedCommand& command, void* const* addresses,
+                  const kernels::Target& target) {
+  std::vector<kernels::RandomArgs> draws;
+  for (const runtime::RandomCommand& draw : command.draws) draws.push_back(draw.args);
+  jit::CudaLaunch launch =
+      jit::cuda_launch(*command.expression, addresses, command.scalars, draws, properties_of(device).multiprocessors);
+  void* parameters[] = {launch.parameters.data()};
+  const auto grid = static_cast<unsigned>(launch.grid);
+  const auto block = static_cast<unsigned>(launch.block);
+  if (target.graph == nullptr && target.exec == nullptr) {
+    using Launch = CUresult(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                            void**, void**);
+    static auto* const launch_kernel = reinterpret_cast<Launch*>(driver_function("cuLaunchKernel"));
+    check(launch_kernel(reinterpret_cast<CUfunction>(kernel), grid, 1, 1, block, 1, 1, 0, target.stream, parameters,
+                        nullptr),
+          "cuLaunchKernel");
+    return;
+  }
+  CUDA_KERNEL_NODE_PARAMS params{};
+  params.kern = kernel;
+  params.gridDimX = grid;
+  params.gridDimY = params.gridDimZ = 1;
+  params.blockDimX = block;
+  params.blockDimY = params.blockDimZ = 1;
+  params.kernelParams = parameters;
+  const DriverGraphs& driver = DriverGraphs::get();
+  if (target.exec != nullptr) {
+    check(driver.set_kernel_params(target.exec, target.in, &params), "cuGraphExecKernelNodeSetParams");
+  } else {
+    check(driver.add_kernel(target.node, target.graph, target.before, target.before_count, &params),
+          "cuGraphAddKernelNode");
+  }
+}
+
+}  // namespace refrain::cuda

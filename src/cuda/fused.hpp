@@ -1,0 +1,27 @@
+#pragma once
+
+#include "kernels/cuda.cuh"
+#include "runtime/command.hpp"
+#include "runtime/plan.hpp"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+namespace refrain::cuda {
+
+/// Why kernels cannot be made here; empty when they can.
+std::string why_no_fusion();
+
+/// Makes the kernels of a plan's fused commands, those that are not there yet side by side.
+void make_kernels(const runtime::Plan& plan);
+
+/// The kernel of a fused command, made now if it is not there yet; kept for good.
+CUkernel kernel_of(int device, const runtime::FusedCommand& command);
+
+/// Puts a fused command where the target says.
+void launch_fused(CUkernel kernel, int device, const runtime::FusedCommand& command, void* const* addresses,
+                  const kernels::Target& target);
+
+}  // namespace refrain::cuda

@@ -1,0 +1,104 @@
+#include "cuda/nvrtc.hpp"
+
+#include "jit/cuda_source.hpp"
+#include "runtime/library.hpp"
+
+#include <refrain/error.hpp>
+
+#include <cuda_runtime_api.h>
+#include <nvrtc.h>
+
+#include <memory>
+#include <vector>
+
+namespace refrain::cuda {
+
+namespace {
+
+/// NVRTC, loaded at the first kernel that is made.
+struct Nvrtc {
+  decltype(&nvrtcVersion) version;
+  decltype(&nvrtcCreateProgram) create;
+  decltype(&nvrtcDestroyProgram) destroy;
+  decltype(&nvrtcCompileProgram) compile;
+  decltype(&nvrtcGetProgramLogSize) log_size;
+  decltype(&nvrtcGetProgramLog) log;
+  decltype(&nvrtcGetCUBINSize) code_size;
+  decltype(&nvrtcGetCUBIN) code;
+  decltype(&nvrtcGetErrorString) describe;
+
+  static const Nvrtc& get() {
+    static const Nvrtc all = [] {
+      const std::string name = "libnvrtc.so." + std::to_string(CUDART_VERSION / 1000);
+      const runtime::Library library(
+          {name, REFRAIN_CUDA_LIBRARIES "/" + name}, "instantiate",
+          "install NVRTC of CUDA " + std::to_string(CUDART_VERSION / 1000) + ", or put its folder into LD_LIBRARY_PATH",
+          {});
+      Nvrtc found{};
+      library.find(found.version, "nvrtcVersion");
+      library.find(found.create, "nvrtcCreateProgram");
+      library.find(found.destroy, "nvrtcDestroyProgram");
+      library.find(found.compile, "nvrtcCompileProgram");
+      library.find(found.log_size, "nvrtcGetProgramLogSize");
+      library.find(found.log, "nvrtcGetProgramLog");
+      library.find(found.code_size, "nvrtcGetCUBINSize");
+      library.find(found.code, "nvrtcGetCUBIN");
+      library.find(found.describe, "nvrtcGetErrorString");
+      return found;
+    }();
+    return all;
+  }
+};
+
+/// The one place where a status of NVRTC becomes an Error.
+void check(nvrtcResult status, const char* expression, const std::string& more = {}) {
+  if (status == NVRTC_SUCCESS) return;
+  throw Error(Errc::backend, "nvrtc", expression, Nvrtc::get().describe(status) + more, {});
+}
+
+}  // namespace
+
+int nvrtc_version() {
+  try {
+    int major = 0;
+    int minor = 0;
+    check(Nvrtc::get().version(&major, &minor), "nvrtcVersion");
+    return major * 1000 + minor;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+std::string compile_kernel(const std::string& source, const std::string& architecture) {
+  const Nvrtc& nvrtc = Nvrtc::get();
+  std::vector<const char*> names;
+  std::vector<const char*> texts;
+  for (const jit::KernelSource& header : jit::kernel_sources()) {
+    names.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  nvrtcProgram made = nullptr;
+  check(nvrtc.create(&made, source.c_str(), "fused.cu", static_cast<int>(names.size()), texts.data(), names.data()),
+        "nvrtcCreateProgram");
+  const auto destroy = [&](nvrtcProgram* program) { (void)nvrtc.destroy(program); };
+  const std::unique_ptr<nvrtcProgram, decltype(destroy)> program(&made, destroy);
+  const std::string for_architecture = "--gpu-architecture=" + architecture;
+  const char* options[] = {for_architecture.c_str(), "--std=c++20", "--fmad=false", "-default-device"};
+  const nvrtcResult status = nvrtc.compile(made, 4, options);
+  if (status != NVRTC_SUCCESS) {
+    std::size_t size = 0;
+    std::string log;
+    if (nvrtc.log_size(made, &size) == NVRTC_SUCCESS) {
+      log.resize(size);
+      (void)nvrtc.log(made, log.data());
+    }
+    check(status, "nvrtcCompileProgram", ":\n" + log + "\n" + source);
+  }
+  std::size_t size = 0;
+  check(nvrtc.code_size(made, &size), "nvrtcGetCUBINSize");
+  std::string code(size, '\0');
+  check(nvrtc.code(made, code.data()), "nvrtcGetCUBIN");
+  return code;
+}
+
+}  // namespace refrain::cuda

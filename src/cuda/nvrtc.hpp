@@ -1,0 +1,18 @@
+#pragma once
+
+#include <refrain/source_location.hpp>
+
+#include <string>
+
+namespace refrain::cuda {
+
+/// NVRTC's version, major * 1000 + minor; 0 where it cannot be loaded.
+int nvrtc_version();
+
+/// Machine code of CUDA C++ that includes headers of kernels/ by name, compiled as the library's own kernels are: no
+/// contraction.
+/// @param architecture e.g. "sm_90"
+/// @throws Error(Errc::not_supported) when NVRTC cannot be loaded; backend with its log and the source
+std::string compile_kernel(const std::string& source, const std::string& architecture);
+
+}  // namespace refrain::cuda

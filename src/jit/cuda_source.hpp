@@ -1,0 +1,35 @@
+#pragma once
+
+#include "jit/expression.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace refrain::jit {
+
+/// CUDA C++ of an expression: one kernel, `fused_kernel`, and the sources of kernels/ that it includes by name. What
+/// differs between expressions of one structure, extents, strides and scalars, is a parameter and not in the text.
+std::string cuda_source(const Expression& expression);
+
+/// How the kernel is launched.
+struct CudaLaunch {
+  std::int64_t grid = 0;
+  int block = 0;
+  std::vector<std::byte> parameters;  ///< the kernel's one
+};
+
+/// `addresses`: of the outputs, then the inputs. `draws`: with seed and offset, or counters.
+CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std::span<const kernels::Value> scalars,
+                       std::span<const kernels::RandomArgs> draws, int multiprocessors);
+
+/// A header that sources include.
+struct KernelSource {
+  const char* name;
+  const char* text;
+};
+/// The text of kernels/*.hpp as it was when the library was built.
+std::span<const KernelSource> kernel_sources();
+
+}  // namespace refrain::jit

@@ -1,0 +1,177 @@
+// The CUDA source of fused commands is compiled by NVRTC, which needs no GPU.
+
+#include "cuda/nvrtc.hpp"
+#include "jit/cuda_source.hpp"
+#include "kernels/elementwise.hpp"
+#include "support.hpp"
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace refrain::test {
+
+namespace {
+
+using jit::Instruction;
+using kernels::Distribution;
+using kernels::ElementwiseOp;
+using kernels::Type;
+
+constexpr Type all_types[] = {Type::bool_,   Type::uint8,    Type::int32,   Type::int64,
+                              Type::float16, Type::bfloat16, Type::float32, Type::float64};
+
+/// Writes an expression over 1000 positions, or 10 rows of 100.
+class Maker {
+ public:
+  explicit Maker(bool is_strided = false) {
+    made.size = 1000;
+    made.ndim = is_strided ? 2 : 1;
+    made.extents[0] = is_strided ? 10 : 1000;
+    made.extents[1] = 100;
+  }
+
+  jit::Layout layout(Type type, std::initializer_list<std::int64_t> strides) const {
+    jit::Layout of;
+    of.type = type;
+    of.is_dense = strides.size() == 0;
+    std::copy(strides.begin(), strides.end(), of.strides);
+    if (strides.size() == 0) of.strides[made.ndim - 1] = 1;
+    return of;
+  }
+  int add(Instruction::Kind kind, Type type, int number) {
+    return add({kind, ElementwiseOp::copy, type, type, {-1, -1, -1}, number});
+  }
+  int add(const Instruction& instruction) {
+    made.code.push_back(instruction);
+    return static_cast<int>(made.code.size()) - 1;
+  }
+  int input(Type type, std::initializer_list<std::int64_t> strides = {}) {
+    made.inputs.push_back(layout(type, strides));
+    return add(Instruction::Kind::load, type, static_cast<int>(made.inputs.size()) - 1);
+  }
+  int scalar(Type type) {
+    made.scalars.push_back(type);
+    return add(Instruction::Kind::scalar, type, static_cast<int>(made.scalars.size()) - 1);
+  }
+  void output(int value, std::initializer_list<std::int64_t> strides = {}) {
+    made.outputs.push_back(layout(made.code[static_cast<std::size_t>(value)].type, strides));
+    made.results.push_back(value);
+  }
+  int draw(Distribution distribution, Type type) {
+    made.grid = 4;
+    made.draws.push_back({distribution, type});
+    return add(Instruction::Kind::draw, type, static_cast<int>(made.draws.size()) - 1);
+  }
+
+  /// NVRTC makes machine code of it.
+  void require_compiled() const {
+    std::string code;
+    BOOST_REQUIRE_NO_THROW(code = cuda::compile_kernel(jit::cuda_source(made), "sm_90"));
+    BOOST_TEST(code.find("fused_kernel") != std::string::npos);
+  }
+
+  jit::Expression made;
+};
+
+/// The op's result, where it takes the type.
+template <class Op, class T>
+void add_op(Maker& to, ElementwiseOp op, Type type, int a, int b, int c) {
+  if constexpr (Op::template takes<T>) {
+    constexpr bool is_truth = kernels::is_same<typename Op::template Result<T>, bool>;
+    Instruction instruction{Instruction::Kind::op, op, is_truth ? Type::bool_ : type, type, {a, -1, -1}, 0};
+    if (Op::arity > 1) instruction.operands[1] = b;
+    if (Op::arity > 2) instruction.operands[2] = c;
+    to.output(to.add(instruction));
+  }
+}
+
+template <class T>
+void require_ops(Type type) {
+  Maker maker;
+  const int a = maker.input(type);
+  const int b = maker.input(type);
+  const int c = maker.scalar(type);
+#define REFRAIN_UNARY(name, domain, result, expression) \
+  add_op<kernels::ops::name, T>(maker, ElementwiseOp::name, type, a, b, c);
+#define REFRAIN_BINARY(name, domain, result, expression) REFRAIN_UNARY(name, domain, result, expression)
+#define REFRAIN_TERNARY(name, domain, result, expression) REFRAIN_UNARY(name, domain, result, expression)
+#include "kernels/elementwise_table.hpp"
+  BOOST_TEST_CONTEXT("type " << static_cast<int>(type)) { maker.require_compiled(); }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(fused_sources)
+
+BOOST_AUTO_TEST_CASE(every_op_of_every_type_compiles) {
+  require_ops<bool>(Type::bool_);
+  require_ops<kernels::u8>(Type::uint8);
+  require_ops<kernels::i32>(Type::int32);
+  require_ops<kernels::i64>(Type::int64);
+  require_ops<kernels::Half>(Type::float16);
+  require_ops<kernels::BFloat>(Type::bfloat16);
+  require_ops<float>(Type::float32);
+  require_ops<double>(Type::float64);
+}
+
+BOOST_AUTO_TEST_CASE(every_cast_and_choice_compiles) {
+  Maker maker;
+  for (const Type from : all_types) {
+    const int a = maker.input(from);
+    const int b = maker.scalar(from);
+    const int condition = maker.input(Type::bool_);
+    maker.output(maker.add({Instruction::Kind::op, ElementwiseOp::where, from, from, {condition, a, b}, 0}));
+    for (const Type to : all_types) {
+      if (to == from) continue;
+      maker.output(maker.add({Instruction::Kind::op, ElementwiseOp::copy, to, from, {a, -1, -1}, 0}));
+    }
+  }
+  maker.require_compiled();
+}
+
+BOOST_AUTO_TEST_CASE(every_draw_compiles) {
+  const auto floats = {Type::float16, Type::bfloat16, Type::float32, Type::float64};
+  const auto require_draw = [](Distribution distribution, Type type) {
+    Maker maker;
+    maker.output(maker.draw(distribution, type));
+    maker.output(maker.draw(distribution, type));
+    maker.require_compiled();
+  };
+  for (const Type type : floats) {
+    for (const auto distribution :
+         {Distribution::uniform, Distribution::normal, Distribution::bernoulli, Distribution::exponential}) {
+      require_draw(distribution, type);
+    }
+  }
+  require_draw(Distribution::bernoulli, Type::bool_);
+  for (const Type type : {Type::int32, Type::int64}) {
+    require_draw(Distribution::randint32, type);
+    require_draw(Distribution::randint64, type);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(strided_arrays_compile) {
+  Maker maker(true);
+  const int dense = maker.input(Type::float32);
+  const int row = maker.input(Type::float32, {0, 1});
+  const int column = maker.input(Type::float32, {1, 0});
+  const int turned = maker.input(Type::float32, {1, 10});
+  int sum = dense;
+  for (const int other : {row, column, turned}) {
+    sum = maker.add({Instruction::Kind::op, ElementwiseOp::add, Type::float32, Type::float32, {sum, other, -1}, 0});
+  }
+  maker.output(sum);
+  maker.output(sum, {200, 1});
+  maker.output(sum, {1, 10});
+  maker.require_compiled();
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_compile_is_told_with_the_log_and_the_source) {
+  require_error(Errc::backend, [] { cuda::compile_kernel("int x = nothing;", "sm_90"); },
+                {"nvrtc", "identifier \"nothing\" is undefined", "int x = nothing;"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace refrain::test
