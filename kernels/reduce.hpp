@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/elementwise.hpp"
+#include "kernels/offsets.hpp"
 
 // The order of every reduction, a function of the number of elements alone, the same on the host and on devices:
 //
@@ -112,17 +113,6 @@ REFRAIN_HOST_DEVICE void store_result(const ReduceArgs& args, i64 at, Acc acc) {
       static_cast<BFloat*>(args.out)[at] = BFloat(acc);
     }
   }
-}
-
-/// Elements from the first one to position i along axes, the last one fastest.
-REFRAIN_HOST_DEVICE i64 offset_along(int ndim, const i64* extents, const i64* strides, i64 i) {
-  i64 offset = 0;
-  for (int axis = ndim - 1; axis > 0; --axis) {
-    const i64 outer = divide(i, extents[axis]);
-    offset += (i - outer * extents[axis]) * strides[axis];
-    i = outer;
-  }
-  return ndim > 0 ? offset + i * strides[0] : 0;
 }
 
 /// The reductions there are, by op and type of their input; `Entry<Reduction>::make()` of the one that is asked for.
