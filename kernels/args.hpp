@@ -81,6 +81,46 @@ struct ReduceArgs {
   i64 reduced_strides[max_ndim];
 };
 
+/// `count`: numbers at equal distances. `gather`: elements from other places of an array.
+enum class MoveOp : unsigned char { count, gather };
+
+/// out[i] for i < `size`, dense. Deterministic. Writes size x sizeof(type) bytes; `gather` reads as many of the input,
+/// and an index for each position of the axes that have them.
+///
+/// `count`: start + i * step, each of the two steps rounded to float64, or in integers where `is_whole`, which is
+/// exact; then converted to the type. With `has_last` the last number is `last`.
+///
+/// `gather`: walks through axes whose strides lead through the input (`in`), through indices (`indices`), or neither.
+/// What an index names is found along the taken axes and added. Every position of an axis is that of the input `shift`
+/// before it, around the axis's end; every i likewise is that `flat_shift` before it.
+struct MoveArgs {
+  MoveOp op;
+  Type type;
+  i64 size;   ///< > 0
+  void* out;  ///< the first element
+
+  bool is_whole;  ///< `i` of the values, else `f`
+  bool has_last;
+  Value start, step, last;
+
+  const void* in;       ///< of the first element; strides may be negative
+  const void* indices;  ///< the first one; they are counted from the end when negative
+  bool has_indices;
+  bool wide_indices;  ///< int64, else int32
+  u64 fill;           ///< what an index that is out of range gives: scalar_bits
+  i64 flat_shift;     ///< 0 to size - 1
+  int ndim;           ///< after merging axes, >= 1
+  i64 extents[max_ndim];
+  i64 strides[max_ndim];
+  i64 index_strides[max_ndim];
+  i64 shifts[max_ndim];  ///< 0 to extent - 1
+  // The axes that an index counts along, in row-major order, after merging.
+  i64 taken_size;
+  int taken_ndim;
+  i64 taken_extents[max_ndim];
+  i64 taken_strides[max_ndim];
+};
+
 enum class Distribution : unsigned char {
   uniform,      ///< [first, second): floating types
   normal,       ///< of mean `first` and standard deviation `second`: floating types

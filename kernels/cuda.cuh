@@ -34,6 +34,9 @@ cudaError_t launch_elementwise(const ElementwiseArgs& args, int multiprocessors,
 /// @see ReduceArgs
 cudaError_t launch_reduce(const ReduceArgs& args, const Target& target);
 
+/// @see MoveArgs
+cudaError_t launch_move(const MoveArgs& args, const Target& target);
+
 /// @see RandomArgs
 cudaError_t launch_random(const RandomArgs& args, const Target& target);
 

@@ -12,6 +12,9 @@ void elementwise_host(const ElementwiseArgs& args);
 /// @see ReduceArgs
 void reduce_host(const ReduceArgs& args);
 
+/// @see MoveArgs
+void move_host(const MoveArgs& args);
+
 /// @see RandomArgs; reads seed and offset (the counters are the device's). Standard normals in float32 are
 /// within 4e-6 of the device's, in float64 within 4e-15; exponential numbers of rate 1 within 1e-6 of max(1, number)
 /// and 4e-15 of it; before they are scaled and rounded to narrower types. The rest is equal.

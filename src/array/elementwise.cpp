@@ -374,6 +374,13 @@ void fill(const Array& array, const Scalar& value, const char* label, SourceLoca
   submit_op(runtime::thread_stream(array.device()), label, ElementwiseOp::copy, array, operands, array.dtype(), where);
 }
 
+void copy_into(const Array& target, const Array& source, const char* label, SourceLocation where) {
+  const Operand operand(source, where);
+  const std::array<const Operand*, 1> operands{&operand};
+  submit_op(runtime::thread_stream(target.device()), label, ElementwiseOp::copy, target, operands, source.dtype(),
+            where);
+}
+
 void Array::assign(const Operand& source) {
   const Operand target(*this, source.where());
   const std::array<const Operand*, 2> both{&target, &source};

@@ -21,5 +21,7 @@ Array contiguous_copy(const Array& array, const char* label, SourceLocation wher
 
 /// Sets every element of the array to the scalar, converted to its dtype.
 void fill(const Array& array, const Scalar& value, const char* label, SourceLocation where);
+/// Overwrites the target's elements with those of an array of its shape and device, converted to its dtype. No checks.
+void copy_into(const Array& target, const Array& source, const char* label, SourceLocation where);
 
 }  // namespace refrain

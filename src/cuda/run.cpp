@@ -51,6 +51,14 @@ struct Kernels {
     launch_fused(fused != nullptr ? fused : kernel_of(device, command), device, command, addresses, target);
   }
 
+  void operator()(const runtime::MoveCommand& command) const {
+    kernels::MoveArgs args = command.args;
+    args.out = addresses[0];
+    if (args.op == kernels::MoveOp::gather) args.in = addresses[1];
+    if (args.has_indices) args.indices = addresses[2];
+    check(kernels::launch_move(args, target), "launch_move");
+  }
+
   void operator()(const runtime::RandomCommand& command) const {
     kernels::RandomArgs args = command.args;
     args.out = addresses[0];

@@ -74,6 +74,15 @@ struct Binder {
     };
   }
 
+  BoundCommand::Run operator()(runtime::MoveCommand& command) const {
+    command.args.out = addresses[0];
+    if (command.args.op == kernels::MoveOp::gather) command.args.in = addresses[1];
+    if (command.args.has_indices) command.args.indices = addresses[2];
+    return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
+      kernels::move_host(std::get<runtime::MoveCommand>(bound.payload_).args);
+    };
+  }
+
   BoundCommand::Run operator()(runtime::RandomCommand& command) const {
     command.args.out = addresses[0];
     return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {

@@ -73,6 +73,12 @@ struct MatmulCommand {
   int workspace_access = -1;
 };
 
+/// Numbers that are counted, or elements of access 1 from other places, into access 0. Access 2: indices, if it has
+/// them.
+struct MoveCommand {
+  kernels::MoveArgs args;
+};
+
 /// Random numbers into access 0. While recording `args.offset` is relative to the generator's position at the replay.
 struct RandomCommand {
   kernels::RandomArgs args;
@@ -148,7 +154,7 @@ struct HostFunctionCommand {
   std::shared_ptr<const HostFunction> function;
 };
 
-using Payload = std::variant<EmptyCommand, ElementwiseCommand, ReduceCommand, MatmulCommand, RandomCommand,
+using Payload = std::variant<EmptyCommand, ElementwiseCommand, ReduceCommand, MatmulCommand, MoveCommand, RandomCommand,
                              FusedCommand, UploadCommand, CopyCommand, KernelCommand, ForeignCommand,
                              EventRecordCommand, EventWaitCommand, HostFunctionCommand>;
 

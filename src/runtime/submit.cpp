@@ -23,6 +23,7 @@ const char* kind_name(const Payload& payload) noexcept {
     const char* operator()(const ReduceCommand&) const noexcept { return "reduce"; }
     const char* operator()(const MatmulCommand&) const noexcept { return "matmul"; }
     const char* operator()(const FusedCommand&) const noexcept { return "fused"; }
+    const char* operator()(const MoveCommand&) const noexcept { return "move"; }
     const char* operator()(const RandomCommand&) const noexcept { return "random"; }
     const char* operator()(const UploadCommand&) const noexcept { return "upload"; }
     const char* operator()(const CopyCommand&) const noexcept { return "copy"; }

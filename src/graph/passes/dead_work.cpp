@@ -15,6 +15,7 @@ bool is_pure(const runtime::Command& command) {
   return command.is_declared && (std::holds_alternative<runtime::ElementwiseCommand>(payload) ||
                                  std::holds_alternative<runtime::ReduceCommand>(payload) ||
                                  std::holds_alternative<runtime::MatmulCommand>(payload) ||
+                                 std::holds_alternative<runtime::MoveCommand>(payload) ||
                                  std::holds_alternative<runtime::RandomCommand>(payload) ||
                                  std::holds_alternative<runtime::UploadCommand>(payload));
 }

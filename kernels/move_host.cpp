@@ -1,0 +1,56 @@
+#include "kernels/move.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "kernels/host.hpp"
+#include "kernels/host_loops.hpp"
+
+namespace refrain::kernels {
+namespace {
+
+template <class T>
+REFRAIN_CLONES void count(const MoveArgs& args) {
+  T* out = static_cast<T*>(args.out);
+  const MoveArgs from = args;  // which nothing that is written can change
+  REFRAIN_INDEPENDENT
+  for (i64 i = 0; i < from.size; ++i) out[i] = number_at<T>(from, i);
+}
+
+template <class T>
+struct HostCount {
+  static constexpr auto make() { return count<T>; }
+};
+
+template <class Bits, class Index>
+void gather(const MoveArgs& args) {
+  Bits* out = static_cast<Bits*>(args.out);
+  const bool is_dense = args.strides[args.ndim - 1] == 1 && args.index_strides[args.ndim - 1] == 0;
+  for (i64 i = 0; i < args.size;) {
+    const Run run = run_at(args, i);
+    i64 place = 0;
+    if (!is_dense) {
+      for (i64 k = 0; k < run.length; ++k) out[i + k] = element_of<Bits, Index>(args, run, k);
+    } else if (find_element<Index>(args, run, 0, place)) {
+      std::memcpy(out + i, static_cast<const Bits*>(args.in) + place,
+                  static_cast<std::size_t>(run.length) * sizeof(Bits));
+    } else {
+      std::fill_n(out + i, run.length, from_bits<Bits>(args.fill));
+    }
+    i += run.length;
+  }
+}
+
+template <class Bits, class Index>
+struct HostGather {
+  static constexpr auto make() { return gather<Bits, Index>; }
+};
+
+}  // namespace
+
+void move_host(const MoveArgs& args) {
+  args.op == MoveOp::count ? find_count<HostCount>(args.type)(args) : find_gather<HostGather>(args)(args);
+}
+
+}  // namespace refrain::kernels
