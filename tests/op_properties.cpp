@@ -13,25 +13,6 @@ namespace refrain::test {
 
 namespace {
 
-Array apply(Op op, const Array& left, const Array& right) {
-  switch (op) {
-    case Op::add: return left + right;
-    case Op::sub: return left - right;
-    case Op::mul: return left * right;
-    case Op::div: return left / right;
-    case Op::remainder: return left % right;
-    case Op::floor_divide: return floor_divide(left, right);
-    case Op::minimum: return minimum(left, right);
-    case Op::maximum: return maximum(left, right);
-    case Op::less: return left < right;
-    case Op::equal: return left == right;
-    case Op::logical_or: return logical_or(left, right);
-    case Op::bitwise_and: return left & right;
-    case Op::bitwise_xor: return left ^ right;
-  }
-  throw std::logic_error("no such op");
-}
-
 void apply_in_place(Op op, Array target, const Array& right) {
   switch (op) {
     case Op::add: target += right; return;
@@ -54,19 +35,6 @@ Array three_and(const Array& array) { return array.dtype() == DType::bool_ ? tru
 Model three_and(const Model& model) {
   const bool is_bool = model.dtype() == DType::bool_;
   return apply(is_bool ? Op::less : Op::sub, Model(model.dtype(), {}, {is_bool ? Real{1} : Real{3}}), model);
-}
-
-/// Ops that operands of this dtype have, exact ones or correctly rounded.
-Op random_op(Draw& draw, DType dtype) {
-  if (dtype == DType::bool_) {
-    return draw.from<Op>({Op::bitwise_and, Op::bitwise_xor, Op::less, Op::equal, Op::logical_or, Op::div});
-  }
-  if (is_floating(dtype)) {
-    return draw.from<Op>({Op::add, Op::sub, Op::mul, Op::div, Op::remainder, Op::minimum, Op::maximum, Op::less,
-                          Op::equal, Op::logical_or});
-  }
-  return draw.from<Op>({Op::add, Op::sub, Op::mul, Op::div, Op::remainder, Op::floor_divide, Op::minimum, Op::maximum,
-                        Op::less, Op::equal, Op::logical_or, Op::bitwise_and, Op::bitwise_xor});
 }
 
 Op random_op_in_place(Draw& draw, DType dtype) {

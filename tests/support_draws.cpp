@@ -1,9 +1,12 @@
 #include "support_draws.hpp"
 
+#include <refrain/ops.hpp>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <sstream>
+#include <stdexcept>
 
 namespace refrain::test {
 
@@ -112,6 +115,37 @@ Array permuted(const Array& array, const std::vector<int>& axes) {
   }
 }
 Model permuted(const Model& model, const std::vector<int>& axes) { return model.permute(axes); }
+
+Op random_op(Draw& draw, DType dtype) {
+  if (dtype == DType::bool_) {
+    return draw.from<Op>({Op::bitwise_and, Op::bitwise_xor, Op::less, Op::equal, Op::logical_or, Op::div});
+  }
+  if (is_floating(dtype)) {
+    return draw.from<Op>({Op::add, Op::sub, Op::mul, Op::div, Op::remainder, Op::minimum, Op::maximum, Op::less,
+                          Op::equal, Op::logical_or});
+  }
+  return draw.from<Op>({Op::add, Op::sub, Op::mul, Op::div, Op::remainder, Op::floor_divide, Op::minimum, Op::maximum,
+                        Op::less, Op::equal, Op::logical_or, Op::bitwise_and, Op::bitwise_xor});
+}
+
+Array apply(Op op, const Array& left, const Array& right) {
+  switch (op) {
+    case Op::add: return left + right;
+    case Op::sub: return left - right;
+    case Op::mul: return left * right;
+    case Op::div: return left / right;
+    case Op::remainder: return left % right;
+    case Op::floor_divide: return floor_divide(left, right);
+    case Op::minimum: return minimum(left, right);
+    case Op::maximum: return maximum(left, right);
+    case Op::less: return left < right;
+    case Op::equal: return left == right;
+    case Op::logical_or: return logical_or(left, right);
+    case Op::bitwise_and: return left & right;
+    case Op::bitwise_xor: return left ^ right;
+  }
+  throw std::logic_error("no such op");
+}
 
 std::vector<Real> random_numbers(DType dtype, std::size_t size, unsigned seed) {
   return with_type(dtype, [&]<class T>(T) {

@@ -64,6 +64,10 @@ A view_of(const A& base, const View& how, const Extents& shape) {
   return how.is_expanded ? view.expand(shape_of(shape)) : view;
 }
 
+/// Ops that operands of this dtype have, exact ones or correctly rounded.
+Op random_op(Draw& draw, DType dtype);
+Array apply(Op op, const Array& left, const Array& right);
+
 /// Random numbers of the dtype.
 std::vector<Real> random_numbers(DType dtype, std::size_t size, unsigned seed);
 
