@@ -4,6 +4,7 @@
 #include "support.hpp"
 #include "support_reference.hpp"
 
+#include <refrain/movement.hpp>
 #include <refrain/refrain.hpp>
 
 #include <cuda_runtime_api.h>
@@ -47,9 +48,47 @@ void run(std::int64_t n, rf::DType dtype, rf::test::Mode mode) {
   rf::synchronize();
 }
 
+/// Counting, rolling, picking and joining, looked at where a count of 32 bits would not reach.
+void move(std::int64_t n, rf::test::Mode mode) {
+  const auto last = [n](const rf::Array& x, std::int64_t end) {
+    return x.slice(n - end, n).cast(rf::DType::int64).to_vector<std::int64_t>();
+  };
+  {
+    const rf::Array bytes = rf::test::run_as(mode, [&] { return (rf::arange(n) % 251).cast(rf::DType::uint8); });
+    BOOST_TEST(last(bytes, 2) == (std::vector{(n - 2) % 251, (n - 1) % 251}), per_element());
+  }
+  rf::trim(rf::current_device());
+  rf::Array x = rf::zeros({n}, {.dtype = rf::DType::uint8});
+  x.slice(n - 3, n).assign(rf::array({5, 6, 7}, {.dtype = rf::DType::uint8}));
+  BOOST_TEST(last(rf::test::run_as(mode, [&] { return rf::roll(x, 1, 0); }), 3) == (std::vector<std::int64_t>{0, 5, 6}),
+             per_element());
+  // Backwards, so that the first three are the last after it.
+  BOOST_TEST(
+      last(rf::test::run_as(mode, [&] { return rf::roll(x.flip(0), -3); }), 3) == (std::vector<std::int64_t>{7, 6, 5}),
+      per_element());
+  const rf::Array at = rf::array({n - 1, -std::int64_t{2}, n, std::int64_t{0}});
+  BOOST_TEST(rf::test::run_as(mode, [&] { return rf::take(x, at); }).to_vector<std::uint8_t>() ==
+                 (std::vector<std::uint8_t>{7, 6, 255, 0}),
+             per_element());
+  const rf::Array twice = rf::test::run_as(mode, [&] { return rf::concatenate({x.slice(n - 2, n), x}); });
+  BOOST_TEST(twice.slice(n, n + 2).to_vector<std::uint8_t>() == (std::vector<std::uint8_t>{6, 7}), per_element());
+  rf::synchronize();
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_huge_arrays)
+
+BOOST_AUTO_TEST_CASE(bytes_beyond_32_bits_of_them_are_counted_and_moved, *boost::unit_test::label("report-70")) {
+  for (const std::int64_t n : {two_to_31 - 1, two_to_31 + 5, 2 * two_to_31 + 5}) {
+    if (!has_memory(18 * n)) return;
+    BOOST_TEST_CONTEXT(n) {
+      move(n, rf::test::Mode::eager);
+      move(n, rf::test::Mode::graph);
+    }
+    rf::trim(rf::current_device());
+  }
+}
 
 BOOST_AUTO_TEST_CASE(bytes_around_and_beyond_32_bits_of_them, *boost::unit_test::label("report-70")) {
   for (const std::int64_t n : {two_to_31 - 1, two_to_31, two_to_31 + 5, 2 * two_to_31 + 5}) {
