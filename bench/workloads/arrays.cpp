@@ -2,12 +2,14 @@
 
 #include "workload.hpp"
 
+#include <refrain/movement.hpp>
 #include <refrain/reduce.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace refrain::bench {
 namespace {
@@ -72,6 +74,18 @@ Program total() {
           }};
 }
 
+constexpr std::int64_t side = 8192;  // large = side x side
+
+Program rolled() {
+  const Array x = numbers({side, side});
+  return {[x]() -> std::vector<Array> { return {roll(x, 1, 1)}; },
+          {},
+          [](const std::vector<Array>& results, int) {
+            return first_difference(
+                results[0], 0, [](std::int64_t i) { return real(number_at(i % side == 0 ? i + side - 1 : i - 1)); });
+          }};
+}
+
 constexpr int pairs = 50;
 
 Program chain(std::int64_t elements) {
@@ -114,6 +128,41 @@ Program shares() {
           }};
 }
 
+constexpr std::int64_t grid = 1024;
+constexpr int steps = 50;
+
+/// Position i with so many rows and columns added, around the edges.
+std::size_t neighbour(std::int64_t i, std::int64_t down, std::int64_t right) {
+  const std::int64_t row = (i / grid + down + grid) % grid;
+  return static_cast<std::size_t>(row * grid + (i + right + grid) % grid);
+}
+
+Program stencil() {
+  const Array start = numbers({grid, grid});
+  return {[start]() -> std::vector<Array> {
+            Array z = start;
+            for (int i = 0; i < steps; ++i) {
+              z = (roll(z, 1, 0) + roll(z, -1, 0) + roll(z, 1, 1) + roll(z, -1, 1)) * 0.25f;
+            }
+            return {z};
+          },
+          {},
+          [](const std::vector<Array>& results, int) {
+            std::vector<double> z;
+            for (std::int64_t i = 0; i < grid * grid; ++i) z.push_back(real(number_at(i)));
+            std::vector<double> next(z.size());
+            for (int step = 0; step < steps; ++step) {
+              for (std::int64_t i = 0; i < grid * grid; ++i) {
+                next[static_cast<std::size_t>(i)] =
+                    (z[neighbour(i, -1, 0)] + z[neighbour(i, 1, 0)] + z[neighbour(i, 0, -1)] + z[neighbour(i, 0, 1)]) /
+                    4;
+              }
+              std::swap(z, next);
+            }
+            return first_difference(results[0], 1e-6, [&](std::int64_t i) { return z[static_cast<std::size_t>(i)]; });
+          }};
+}
+
 Workload chain_workload(const char* name, const char* size, std::int64_t elements) {
   return {name, std::string("50 times z = z * 0.999f; z = z + y on ") + size + " float32", 2 * pairs, 2 * pairs - 1,
           [elements] { return chain(elements); }};
@@ -125,6 +174,9 @@ std::vector<Workload> array_workloads() {
   return {{"copy_64m", "y = x of 2^26 float32, 256 MiB", 1, 0, copy},
           {"add_64m", "z = x + y of 2^26 float32", 1, 0, add},
           {"sum_64m", "the sum of 2^26 float32", 2, 1, total},
+          {"roll_64m", "each row of 8192 x 8192 float32 moved on by one", 1, 0, rolled},
+          {"stencil_200_1m", "50 times the mean of the four neighbours, 200 rolls, on 1024 x 1024 float32", 8 * steps,
+           8 * steps - 1, stencil},
           chain_workload("chain_100_1k", "1 000", 1000),
           chain_workload("chain_100_1m", "2^20", std::int64_t{1} << 20),
           chain_workload("chain_100_64m", "2^26", large),
