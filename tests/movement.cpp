@@ -241,6 +241,23 @@ BOOST_AUTO_TEST_CASE(bound_arrays_take_the_place_of_captured_ones) {
   BOOST_TEST(target_memory.select(71).item<float>() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(an_executable_is_updated_to_another_movement) {
+  const Array x = counted({6});
+  const auto [first, unused] = capture([&] { return roll(x, 1); });
+  GraphExec exec = first.instantiate();
+  exec.replay();
+  const auto require_update = [&](const std::function<Array()>& fn, const Values& expected) {
+    const auto [graph, result] = capture(fn);
+    exec.update(graph);
+    exec.replay();
+    BOOST_TEST(numbers(result) == expected, per_element());
+  };
+  require_update([&] { return roll(x, -1); }, {1, 2, 3, 4, 5, 0});
+  require_update([&] { return take(x, indices({1, 1})); }, {1, 1});
+  require_update([&] { return take(x.cast(DType::float16), indices({5}, DType::int32), 0); }, {5});
+  require_update([&] { return arange(3); }, {0, 1, 2});
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_and_a_capture_goes_on) {
   const auto refuse = [] {
     const Array x = ones({2, 3});
