@@ -29,7 +29,8 @@ std::vector<Array> empties(DType dtype) {
           some.slice(2, 2),
           some.slice({.begin = 1, .end = 1, .step = -2}, 1).transpose(0, 1),
           zeros({1, 0}, {.dtype = dtype}).expand({5, 1, 0}),
-          from_blob(nullptr, {0, 7}, dtype)};
+          from_blob(nullptr, {0, 7}, dtype),
+          from_blob(nullptr, {0, 7, 4}, dtype, {.strides = {1, std::numeric_limits<std::int64_t>::max(), 3}})};
 }
 
 std::vector<Array> elementwise_results(const Array& x) {

@@ -82,12 +82,19 @@ bool fit_along(const Shape& a, const Shape& b, int axis) {
 
 // Gathering -----------------------------------------------------------------------------------------
 
+/// Whether stepping along an axis is stepping on along the next. Wraps around: strides that lead nowhere, of arrays
+/// without elements, may be any.
+bool is_one_walk(std::int64_t outer_stride, std::int64_t extent, std::int64_t stride) {
+  return static_cast<std::uint64_t>(outer_stride) ==
+         static_cast<std::uint64_t>(extent) * static_cast<std::uint64_t>(stride);
+}
+
 /// Adds an axis of the result: to the last one where both are one walk, and the elements of it move on together.
 void add_axis(MoveArgs& args, std::int64_t extent, std::int64_t stride, std::int64_t index_stride, std::int64_t shift) {
   if (extent == 1) return;
   const int last = args.ndim - 1;
-  const bool joins = last >= 0 && shift == 0 && args.strides[last] == stride * extent &&
-                     args.index_strides[last] == index_stride * extent;
+  const bool joins = last >= 0 && shift == 0 && is_one_walk(args.strides[last], extent, stride) &&
+                     is_one_walk(args.index_strides[last], extent, index_stride);
   const int axis = joins ? last : args.ndim++;
   args.extents[axis] = joins ? args.extents[axis] * extent : extent;
   args.shifts[axis] = joins ? args.shifts[axis] * extent : shift;
@@ -99,7 +106,7 @@ void add_axis(MoveArgs& args, std::int64_t extent, std::int64_t stride, std::int
 void add_taken(MoveArgs& args, std::int64_t extent, std::int64_t stride) {
   if (extent == 1) return;
   const int last = args.taken_ndim - 1;
-  const bool joins = last >= 0 && args.taken_strides[last] == stride * extent;
+  const bool joins = last >= 0 && is_one_walk(args.taken_strides[last], extent, stride);
   const int axis = joins ? last : args.taken_ndim++;
   args.taken_extents[axis] = joins ? args.taken_extents[axis] * extent : extent;
   args.taken_strides[axis] = stride;
