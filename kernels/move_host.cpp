@@ -26,7 +26,7 @@ struct HostCount {
 template <class Bits, class Index>
 void gather(const MoveArgs& args) {
   Bits* out = static_cast<Bits*>(args.out);
-  const bool is_dense = args.strides[args.ndim - 1] == 1 && args.index_strides[args.ndim - 1] == 0;
+  const bool is_dense = args.strides[args.ndim - 1] == 1;  // along the input, so a run has one index at most
   for (i64 i = 0; i < args.size;) {
     const Run run = run_at(args, i);
     i64 place = 0;
