@@ -4,6 +4,8 @@
 
 #include <refrain/error.hpp>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -29,6 +31,18 @@ SizeClass size_class(std::int64_t bytes) {
   const std::size_t step = std::size_t{1} << (top - 2);
   const std::size_t quarter = (wanted - 1 - (std::size_t{1} << top)) / step;
   return {static_cast<std::size_t>(top) * 4 + quarter, (std::size_t{1} << top) + (quarter + 1) * step};
+}
+
+/// Blocks from this size on are of huge pages where the system has them: a first write to 256 MiB takes half the time.
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr std::size_t huge_from = 4 * huge_page;
+
+/// Null without memory.
+void* allocate_block(std::size_t bytes) noexcept {
+  if (bytes < huge_from) return std::aligned_alloc(alignment, bytes);
+  void* address = std::aligned_alloc(huge_page, bytes);
+  if (address != nullptr) madvise(address, bytes, MADV_HUGEPAGE);  // advice: without such pages there are small ones
+  return address;
 }
 
 bool is_done(runtime::StreamPoint point) noexcept { return stream_reached(point); }
@@ -58,10 +72,10 @@ void* MemoryPool::allocate(runtime::Slot slot, std::int64_t bytes) {
     blocks.pop_back();
     return address;
   }
-  void* address = std::aligned_alloc(alignment, wanted.bytes);
+  void* address = allocate_block(wanted.bytes);
   if (address == nullptr) {
     trim(0);
-    address = std::aligned_alloc(alignment, wanted.bytes);
+    address = allocate_block(wanted.bytes);
   }
   if (address == nullptr) {
     throw Error(Errc::out_of_memory, "allocate", "host memory",
