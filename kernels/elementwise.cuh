@@ -180,16 +180,145 @@ __global__ void __launch_bounds__(elementwise_block) strided(const __grid_consta
   }
 }
 
+/// A copy whose input is dense along another axis than its output.
+struct Across {
+  const void* in;
+  void* out;
+  i64 rows;        ///< the input's step along them is 1
+  i64 columns;     ///< the output's is
+  i64 in_step;     ///< along columns, in elements
+  i64 out_step;    ///< along rows, in elements
+  bool in_words;   ///< every row's and column's beginning in the input is aligned to a word of the kernel
+  bool out_words;  ///< the same of the output
+  i64 row_tiles;
+  i64 column_tiles;
+  i64 tiles;  ///< at all outer indices
+  int outer_ndim;
+  i64 outer_extents[max_ndim];
+  i64 in_steps[max_ndim];
+  i64 out_steps[max_ndim];
+};
+
+/// Words along each edge of a tile, and how many of its lines a block of threads does at a time.
+inline constexpr int tile_edge = 32;
+inline constexpr int tile_lines = elementwise_block / tile_edge;
+
+/// Elements in a word of a tile. Where bits are kept words have 4 bytes or more: half of what is moved by the byte is
+/// the instructions for it.
+template <class F>
+inline constexpr int tile_width = 1;
+template <>
+inline constexpr int tile_width<Move<u8>> = 4;
+template <>
+inline constexpr int tile_width<Move<u16>> = 2;
+
+/// `count` of n neighbours, all at once where `is_word`.
+template <class T, int n>
+__device__ Vector<T, n> load_word(const T* from, i64 count, bool is_word) {
+  if (is_word && count >= n) return *reinterpret_cast<const Vector<T, n>*>(from);
+  Vector<T, n> word{};
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    if (i < count) word.at[i] = from[i];
+  }
+  return word;
+}
+template <class T, int n>
+__device__ void store_word(T* to, Vector<T, n> word, i64 count, bool is_word) {
+  if (is_word && count >= n) {
+    *reinterpret_cast<Vector<T, n>*>(to) = word;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    if (i < count) to[i] = word.at[i];
+  }
+}
+
+/// tile_edge x tile_lines threads a block, any grid; each tile goes through shared memory, so that both sides are
+/// accessed along their dense axes. Reads size x sizeof(In) bytes, writes size x sizeof(Out). Deterministic.
+template <class F>
+__global__ void __launch_bounds__(elementwise_block) across(const __grid_constant__ Across params) {
+  using In = typename F::template In<0>;
+  using Out = typename F::Out;
+  constexpr int n = tile_width<F>;
+  // Row x * n + j of the tile, columns y * n to y * n + n - 1, is words[j][x][y]. One more word a line, so that both
+  // ways of going through it meet all banks.
+  __shared__ Vector<Out, n> words[n][tile_edge][tile_edge + 1];
+  const int x = threadIdx.x;
+  for (i64 tile = blockIdx.x; tile < params.tiles; tile += gridDim.x) {
+    i64 rest = divide(tile, params.column_tiles);
+    const i64 first_column = (tile - rest * params.column_tiles) * (tile_edge * n);
+    i64 outer = divide(rest, params.row_tiles);
+    const i64 first_row = (rest - outer * params.row_tiles) * (tile_edge * n);
+    const In* in = static_cast<const In*>(params.in) + first_column * params.in_step + first_row;
+    Out* out = static_cast<Out*>(params.out) + first_row * params.out_step + first_column;
+    for (int axis = params.outer_ndim - 1; axis >= 0; --axis) {
+      rest = axis > 0 ? divide(outer, params.outer_extents[axis]) : 0;
+      const i64 index = outer - rest * params.outer_extents[axis];
+      in += index * params.in_steps[axis];
+      out += index * params.out_steps[axis];
+      outer = rest;
+    }
+    const i64 rows = params.rows - first_row;
+    const i64 columns = params.columns - first_column;
+    __syncthreads();  // for the tile before
+#pragma unroll
+    for (int y = threadIdx.y; y < tile_edge; y += tile_lines) {
+      Vector<In, n> lines[n];
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        const i64 column = y * n + i;
+        lines[i] = load_word<In, n>(in + column * params.in_step + x * n, column < columns ? rows - x * n : 0,
+                                    params.in_words);
+      }
+#pragma unroll
+      for (int j = 0; j < n; ++j) {
+        Vector<Out, n> word;
+#pragma unroll
+        for (int i = 0; i < n; ++i) word.at[i] = F::apply(lines[i].at[j]);
+        words[j][x][y] = word;
+      }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int y = threadIdx.y; y < tile_edge; y += tile_lines) {
+#pragma unroll
+      for (int j = 0; j < n; ++j) {
+        const i64 row = y * n + j;
+        if (row < rows)
+          store_word<Out, n>(out + row * params.out_step + x * n, words[j][y][x], columns - x * n, params.out_words);
+      }
+    }
+  }
+}
+
 struct ElementwiseKernels {
   void (*contiguous)(Contiguous);
   void (*strided)(Strided);
   int vector_width;
+  void (*across)(Across);  ///< null: no copy
+  int tile_width;
 };
 
 /// The table entry of a functor.
 template <class F>
 struct KernelsOf {
-  static constexpr ElementwiseKernels make() { return {contiguous<F>, strided<F>, vector_width<F>()}; }
+  static constexpr ElementwiseKernels make() { return {contiguous<F>, strided<F>, vector_width<F>(), nullptr, 0}; }
+};
+template <class Bits>
+struct KernelsOf<Move<Bits>> {
+  using F = Move<Bits>;
+  static constexpr ElementwiseKernels make() {
+    return {contiguous<F>, strided<F>, vector_width<F>(), across<F>, tile_width<F>};
+  }
+};
+template <class To, class From>
+struct KernelsOf<Convert<To, From>> {
+  using F = Convert<To, From>;
+  static constexpr ElementwiseKernels make() {
+    return {contiguous<F>, strided<F>, vector_width<F>(), across<F>, tile_width<F>};
+  }
 };
 
 /// The kernels of the ops with so many operands; empty where the op has another number, or the type none.
