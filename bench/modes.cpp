@@ -1,7 +1,6 @@
 #include "modes.hpp"
 
 #include <refrain/capture.hpp>
-#include <refrain/random.hpp>
 #include <refrain/stream.hpp>
 
 namespace refrain::bench {
@@ -15,6 +14,7 @@ Prepared prepare_eager(const Workload& workload, Device device, const Effort&) {
   const auto reference = eager_reference(program, compared_steps);
   const auto again = eager_reference(program, compared_steps);
   for (std::size_t i = 0; i < reference.size(); ++i) note(prepared, difference(reference[i], again[i]));
+  restart(program);
   for (int number = 0; program.check && number < compared_steps; ++number) {
     note(prepared, program.check(run_eagerly(program, number), number));
   }
@@ -68,10 +68,13 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
       [stream] { stream.synchronize(); }};
 
   note(prepared, count_difference(workload, captured.graph.node_count(), captured.graph.edge_count()));
-  manual_seed(0);
+  restart(program);
   for (int number = 0; number < compared_steps; ++number) {
-    // What an earlier step has left there must not pass for this one's results.
-    for (Array& result : captured.results) result.assign(0);
+    // What an earlier step has left there must not pass for this one's results. Results that steps go on from differ
+    // from step to step.
+    if (!program.reset) {
+      for (Array& result : captured.results) result.assign(0);
+    }
     replay_step(program, captured.exec, stream, number);
     note(prepared, difference(reference[static_cast<std::size_t>(number)], bytes_of(captured.results)));
   }

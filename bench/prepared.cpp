@@ -50,8 +50,13 @@ std::vector<Array> run_eagerly(const Program& program, int number) {
   return program.step();
 }
 
-std::vector<std::vector<Bytes>> eager_reference(const Program& program, int steps) {
+void restart(const Program& program) {
   manual_seed(0);
+  if (program.reset) program.reset();
+}
+
+std::vector<std::vector<Bytes>> eager_reference(const Program& program, int steps) {
+  restart(program);
   std::vector<std::vector<Bytes>> results;
   results.reserve(static_cast<std::size_t>(steps));
   for (int i = 0; i < steps; ++i) results.push_back(bytes_of(run_eagerly(program, i)));
@@ -71,20 +76,23 @@ std::string difference(const std::vector<Bytes>& expected, const std::vector<Byt
   return {};
 }
 
-std::string difference(const std::vector<double>& expected, const Array& found, double tolerance) {
-  const std::vector<float> values = found.to_vector<float>();
-  if (values.size() != expected.size()) {
-    return std::to_string(values.size()) + " elements where there should be " + std::to_string(expected.size());
+std::string difference(const std::vector<double>& expected, const std::vector<float>& found, double tolerance) {
+  if (found.size() != expected.size()) {
+    return std::to_string(found.size()) + " elements where there should be " + std::to_string(expected.size());
   }
   double largest = 1;
   for (const double each : expected) largest = std::max(largest, std::abs(each));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!(std::abs(values[i] - expected[i]) <= tolerance * largest)) {
-      return "element " + std::to_string(i) + " is " + std::to_string(values[i]) + " where a naive calculation gives " +
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!(std::abs(found[i] - expected[i]) <= tolerance * largest)) {
+      return "element " + std::to_string(i) + " is " + std::to_string(found[i]) + " where another calculation gives " +
              std::to_string(expected[i]);
     }
   }
   return {};
+}
+
+std::string difference(const std::vector<double>& expected, const Array& found, double tolerance) {
+  return difference(expected, found.to_vector<float>(), tolerance);
 }
 
 std::string count_difference(const Workload& workload, int nodes, int edges) {

@@ -33,13 +33,17 @@ std::vector<Array> run_eagerly(const Program& program, int number);
 /// values set, is checked too.
 inline constexpr int compared_steps = 2;
 
-/// The results of `steps` eager steps after seeding with 0: what every other mode must give, bit for bit.
+/// As if no step had run: random numbers from seed 0, and arrays that steps change as they were.
+void restart(const Program& program);
+
+/// The results of `steps` eager steps from a restart: what every other mode must give, bit for bit.
 std::vector<std::vector<Bytes>> eager_reference(const Program& program, int steps);
 
 /// What differs, in words; empty when nothing does.
 std::string difference(const std::vector<Bytes>& expected, const std::vector<Bytes>& found);
 /// The same for float32 elements and numbers that were calculated in another way; `tolerance` is relative to the
 /// largest of those, or to 1.
+std::string difference(const std::vector<double>& expected, const std::vector<float>& found, double tolerance);
 std::string difference(const std::vector<double>& expected, const Array& found, double tolerance);
 /// The same for the nodes and edges that a graph of the workload has.
 std::string count_difference(const Workload& workload, int nodes, int edges);

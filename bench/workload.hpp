@@ -21,14 +21,18 @@ using SetValue = std::function<void(const GraphExec* exec, int number)>;
 /// What is wrong with the results of the step of that number, by a calculation without Refrain; empty when nothing is.
 using CheckResults = std::function<std::string(const std::vector<Array>& results, int number)>;
 
-/// A workload made ready on a device. What `set` and `check` do may be left out.
+/// Where steps change arrays that later steps read: gives them back what they held before the first.
+using Reset = std::function<void()>;
+
+/// A workload made ready on a device. What `set`, `check` and `reset` do may be left out.
 struct Program {
-  Program(Step step, SetValue set = {}, CheckResults check = {})  // NOLINT
-      : step(std::move(step)), set(std::move(set)), check(std::move(check)) {}
+  Program(Step step, SetValue set = {}, CheckResults check = {}, Reset reset = {})  // NOLINT
+      : step(std::move(step)), set(std::move(set)), check(std::move(check)), reset(std::move(reset)) {}
 
   Step step;
   SetValue set;
   CheckResults check;
+  Reset reset;
 };
 
 /// A program to measure.
@@ -51,6 +55,12 @@ std::vector<Workload> seed_workloads();
 std::vector<Workload> empty_workloads();
 std::vector<Workload> elementwise_workloads();
 std::vector<Workload> array_workloads();
+std::vector<Workload> branch_workloads();
+std::vector<Workload> stencil_workloads();
+std::vector<Workload> black_scholes_workloads();
+std::vector<Workload> monte_carlo_workloads();
+std::vector<Workload> adam_workloads();
+std::vector<Workload> layer_workloads();
 std::vector<Workload> launch_workloads();        ///< none in a binary without CUDA
 std::vector<Workload> foreign_step_workloads();  ///< none in a binary without cuBLAS
 

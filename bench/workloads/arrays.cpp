@@ -1,5 +1,6 @@
 // Large arrays: what the memory's bandwidth allows, and chains of ops at three sizes.
 
+#include "inputs.hpp"
 #include "workload.hpp"
 
 #include <refrain/movement.hpp>
@@ -13,16 +14,6 @@
 
 namespace refrain::bench {
 namespace {
-
-constexpr std::int64_t large = std::int64_t{1} << 26;  // 256 MiB of float32
-
-float number_at(std::int64_t i) { return static_cast<float>(i % 1009) * 0.001f - 0.3f; }
-
-Array numbers(Shape shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = number_at(static_cast<std::int64_t>(i));
-  return from_host(values, shape);
-}
 
 /// What is wrong, when element i is not `expected(i)` to within `bound` of the larger of it and 1.
 template <class Expected>
@@ -40,7 +31,7 @@ std::string first_difference(const Array& result, double bound, Expected expecte
 double real(float x) { return static_cast<double>(x); }
 
 Program copy() {
-  const Array x = numbers({large});
+  const Array x = number_array({large});
   Array y = zeros({large});
   return {[x, y]() mutable -> std::vector<Array> {
             y.assign(x);
@@ -53,8 +44,8 @@ Program copy() {
 }
 
 Program add() {
-  const Array x = numbers({large});
-  const Array y = numbers({large}).flip(0).contiguous();
+  const Array x = number_array({large});
+  const Array y = number_array({large}).flip(0).contiguous();
   return {[x, y]() -> std::vector<Array> { return {x + y}; },
           {},
           [](const std::vector<Array>& results, int) {
@@ -64,7 +55,7 @@ Program add() {
 }
 
 Program total() {
-  const Array x = numbers({large});
+  const Array x = number_array({large});
   double exact = 0;
   for (std::int64_t i = 0; i < large; ++i) exact += real(number_at(i));
   return {[x]() -> std::vector<Array> { return {sum(x)}; },
@@ -77,7 +68,7 @@ Program total() {
 constexpr std::int64_t side = 8192;  // large = side x side
 
 Program rolled() {
-  const Array x = numbers({side, side});
+  const Array x = number_array({side, side});
   return {[x]() -> std::vector<Array> { return {roll(x, 1, 1)}; },
           {},
           [](const std::vector<Array>& results, int) {
@@ -86,15 +77,25 @@ Program rolled() {
           }};
 }
 
-constexpr int pairs = 50;
+
+Program transpose() {
+  const Array x = number_array({transposed_extent, transposed_extent});
+  return {[x]() -> std::vector<Array> { return {x.transpose(0, 1).contiguous()}; },
+          {},
+          [](const std::vector<Array>& results, int) {
+            return first_difference(results[0], 0, [](std::int64_t i) {
+              return real(number_at(i % transposed_extent * transposed_extent + i / transposed_extent));
+            });
+          }};
+}
 
 Program chain(std::int64_t elements) {
-  const Array start = numbers({elements});
+  const Array start = number_array({elements});
   const Array y = start * 0.25f + 1;
   return {[start, y]() -> std::vector<Array> {
             Array z = start;
-            for (int i = 0; i < pairs; ++i) {
-              z = z * 0.999f;
+            for (int i = 0; i < chain_pairs; ++i) {
+              z = z * chain_scale;
               z = z + y;
             }
             return {z};
@@ -104,68 +105,30 @@ Program chain(std::int64_t elements) {
             return first_difference(results[0], 1e-5, [](std::int64_t i) {
               double z = real(number_at(i));
               const double addend = z * 0.25 + 1;
-              for (int k = 0; k < pairs; ++k) z = z * real(0.999f) + addend;
+              for (int k = 0; k < chain_pairs; ++k) z = z * real(chain_scale) + addend;
               return z;
             });
           }};
 }
 
-constexpr std::int64_t rows = 4096;
-constexpr std::int64_t columns = 1024;
-
 Program shares() {
-  const Array x = numbers({rows, columns}) * 8;
+  const Array x = number_array({matrix_rows, matrix_columns}) * 8;
   return {[x]() -> std::vector<Array> { return {softmax(x)}; },
           {},
           [](const std::vector<Array>& results, int) {
-            std::vector<double> totals(rows);
-            for (std::int64_t i = 0; i < rows * columns; ++i) {
-              totals[static_cast<std::size_t>(i / columns)] += std::exp(real(number_at(i)) * 8);
+            std::vector<double> totals(matrix_rows);
+            for (std::int64_t i = 0; i < matrix_rows * matrix_columns; ++i) {
+              totals[static_cast<std::size_t>(i / matrix_columns)] += std::exp(real(number_at(i)) * 8);
             }
             return first_difference(results[0], 1e-6, [&](std::int64_t i) {
-              return std::exp(real(number_at(i)) * 8) / totals[static_cast<std::size_t>(i / columns)];
+              return std::exp(real(number_at(i)) * 8) / totals[static_cast<std::size_t>(i / matrix_columns)];
             });
           }};
 }
 
-constexpr std::int64_t grid = 1024;
-constexpr int steps = 50;
-
-/// Position i with so many rows and columns added, around the edges.
-std::size_t neighbour(std::int64_t i, std::int64_t down, std::int64_t right) {
-  const std::int64_t row = (i / grid + down + grid) % grid;
-  return static_cast<std::size_t>(row * grid + (i + right + grid) % grid);
-}
-
-Program stencil() {
-  const Array start = numbers({grid, grid});
-  return {[start]() -> std::vector<Array> {
-            Array z = start;
-            for (int i = 0; i < steps; ++i) {
-              z = (roll(z, 1, 0) + roll(z, -1, 0) + roll(z, 1, 1) + roll(z, -1, 1)) * 0.25f;
-            }
-            return {z};
-          },
-          {},
-          [](const std::vector<Array>& results, int) {
-            std::vector<double> z;
-            for (std::int64_t i = 0; i < grid * grid; ++i) z.push_back(real(number_at(i)));
-            std::vector<double> next(z.size());
-            for (int step = 0; step < steps; ++step) {
-              for (std::int64_t i = 0; i < grid * grid; ++i) {
-                next[static_cast<std::size_t>(i)] =
-                    (z[neighbour(i, -1, 0)] + z[neighbour(i, 1, 0)] + z[neighbour(i, 0, -1)] + z[neighbour(i, 0, 1)]) /
-                    4;
-              }
-              std::swap(z, next);
-            }
-            return first_difference(results[0], 1e-6, [&](std::int64_t i) { return z[static_cast<std::size_t>(i)]; });
-          }};
-}
-
 Workload chain_workload(const char* name, const char* size, std::int64_t elements) {
-  return {name, std::string("50 times z = z * 0.999f; z = z + y on ") + size + " float32", 2 * pairs, 2 * pairs - 1,
-          [elements] { return chain(elements); }};
+  return {name, std::string("50 times z = z * 0.999f; z = z + y on ") + size + " float32", 2 * chain_pairs,
+          2 * chain_pairs - 1, [elements] { return chain(elements); }};
 }
 
 }  // namespace
@@ -175,8 +138,7 @@ std::vector<Workload> array_workloads() {
           {"add_64m", "z = x + y of 2^26 float32", 1, 0, add},
           {"sum_64m", "the sum of 2^26 float32", 2, 1, total},
           {"roll_64m", "each row of 8192 x 8192 float32 moved on by one", 1, 0, rolled},
-          {"stencil_200_1m", "50 times the mean of the four neighbours, 200 rolls, on 1024 x 1024 float32", 8 * steps,
-           8 * steps - 1, stencil},
+          {"transpose_8k", "the transpose of 8192 x 8192 float32, 256 MiB, side by side", 1, 0, transpose},
           chain_workload("chain_100_1k", "1 000", 1000),
           chain_workload("chain_100_1m", "2^20", std::int64_t{1} << 20),
           chain_workload("chain_100_64m", "2^26", large),
