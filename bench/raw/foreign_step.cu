@@ -33,7 +33,7 @@ RawProgram foreign_step(int) {
               },
           .results = {{product.get(), bytes}},
           .is_stateless = true,
-          .has_library_nodes = true};
+          .has_nodes_of_its_own = true};
 }
 
 }  // namespace

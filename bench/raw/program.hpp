@@ -25,13 +25,17 @@ struct CapturedGraph {
 /// what it has on other streams, so that it can be captured.
 struct RawProgram {
   std::function<void(cudaStream_t main)> step;
-  std::vector<RawResult> results;  ///< bit for bit those of the workload's first eager step from seed 0
+  std::vector<RawResult> results;  ///< those of the workload's first eager step from a restart
   /// Gives the executable what the launch of that number is to have, if anything, as `Program::set` does.
   std::function<void(const CapturedGraph& captured, int number)> set = nullptr;
   /// Whether a step depends on its number alone, not on those before: then launches of the graph are compared too.
   bool is_stateless = false;
-  /// Whether libraries decide how many nodes the graph has.
-  bool has_library_nodes = false;
+  /// Whether the graph's nodes are not the workload's one by one: libraries decide theirs, and an op that is several
+  /// commands in Refrain is one kernel.
+  bool has_nodes_of_its_own = false;
+  /// How far results may be off where they are float32 of other functions or sums than Refrain's, relative to the
+  /// largest of an array; 0: they are the same bit for bit.
+  double tolerance = 0;
 };
 
 using MakeRawProgram = std::function<RawProgram(int device)>;
@@ -45,6 +49,14 @@ Baseline raw_eager(std::string workload, std::string mode, std::string summary, 
 std::vector<Baseline> raw_seeds();
 std::vector<Baseline> raw_empties();
 std::vector<Baseline> raw_elementwise();
+std::vector<Baseline> raw_arrays();
+std::vector<Baseline> raw_rows();
+std::vector<Baseline> raw_branches();
+std::vector<Baseline> raw_stencils();
+std::vector<Baseline> raw_conjugate_gradients();
+std::vector<Baseline> raw_black_scholes();
+std::vector<Baseline> raw_monte_carlo();
+std::vector<Baseline> raw_adam();
 std::vector<Baseline> raw_launches();
 std::vector<Baseline> raw_foreign_step();  ///< none in a binary without cuBLAS
 
