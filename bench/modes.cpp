@@ -102,8 +102,10 @@ const std::vector<Mode>& modes() {
 
 const std::vector<Baseline>& baselines() {
   static const std::vector<Baseline> all = [] {
-    std::vector<Baseline> list = host_baselines();
-    for (Baseline& baseline : cuda_baselines()) list.push_back(std::move(baseline));
+    std::vector<Baseline> list;
+    for (const auto& family : {seed_loops(), stream_loops(), cuda_baselines()}) {
+      list.insert(list.end(), family.begin(), family.end());
+    }
     return list;
   }();
   return all;

@@ -33,10 +33,11 @@ struct Baseline {
 /// All of them, CUDA's included if the binary was built with it.
 const std::vector<Baseline>& baselines();
 
-/// The mode of host_baselines: on the calling thread, so that issuing a step is all of it.
+/// The mode of baselines on the host: the call that issues a step returns when it is done.
 inline constexpr const char* loop_mode = "loop";
 
-std::vector<Baseline> host_baselines();
+std::vector<Baseline> seed_loops();
+std::vector<Baseline> stream_loops();
 std::vector<Baseline> cuda_baselines();  ///< raw/, or none in a binary without CUDA
 std::string cuda_versions();             ///< "runtime 13.0, driver 13.0"; empty without CUDA
 

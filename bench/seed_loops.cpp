@@ -57,9 +57,8 @@ Prepared prepare_loop(const Workload& workload, Device, const Effort&) {
 
 }  // namespace
 
-std::vector<Baseline> host_baselines() {
-  return {
-      {"seed3", DeviceKind::host, {loop_mode, "the same arithmetic in one loop on the calling thread", prepare_loop}}};
+std::vector<Baseline> seed_loops() {
+  return {{"seed3", DeviceKind::host, {loop_mode, "the same arithmetic in plain loops", prepare_loop}}};
 }
 
 }  // namespace refrain::bench
