@@ -36,9 +36,10 @@ std::vector<std::string> output_of(const std::string& command) {
 
 }  // namespace
 
-PeerRows numpy_rows(const Effort& effort) {
-  const std::string command = "python3 '" REFRAIN_BENCH_PEERS "/numpy_peers.py' --budget " +
-                              std::to_string(effort.budget_seconds) + " --repeat " + std::to_string(effort.repeat);
+PeerRows numpy_rows(const Effort& effort, const std::vector<std::string>& workloads) {
+  std::string command = "python3 '" REFRAIN_BENCH_PEERS "/numpy_peers.py' --budget " +
+                        std::to_string(effort.budget_seconds) + " --repeat " + std::to_string(effort.repeat);
+  for (const std::string& workload : workloads) command += " --workload '" + workload + "'";
   PeerRows peers;
   peers.why_none = "python3 is not there or failed";
   for (const std::string& line : output_of(command + " 2>/dev/null")) {

@@ -15,7 +15,7 @@ struct PeerRows {
   std::string why_none;  ///< one line; empty when there are rows
 };
 
-/// NumPy's rows, by the python3 that is found on PATH.
-PeerRows numpy_rows(const Effort& effort);
+/// NumPy's rows of these workloads, or of all when none is named, by the python3 that is found on PATH.
+PeerRows numpy_rows(const Effort& effort, const std::vector<std::string>& workloads);
 
 }  // namespace refrain::bench

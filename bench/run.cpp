@@ -71,7 +71,7 @@ class Session {
       : options_(options), out_(out), errors_(errors) {}
 
   void measure_all() {
-    if (options_.numpy) peers_ = numpy_rows(options_.effort);
+    if (options_.numpy) peers_ = numpy_rows(options_.effort, options_.workloads);
     print_head(out_);
     for_each_workload([this](const Workload& workload, Device device) { measure_group(workload, device); });
     if (!peers_.why_none.empty()) out_ << "\nno rows for NumPy: " << peers_.why_none << '\n';
