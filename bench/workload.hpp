@@ -61,6 +61,7 @@ std::vector<Workload> black_scholes_workloads();
 std::vector<Workload> monte_carlo_workloads();
 std::vector<Workload> adam_workloads();
 std::vector<Workload> layer_workloads();
+std::vector<Workload> mlp_workloads();
 std::vector<Workload> launch_workloads();        ///< none in a binary without CUDA
 std::vector<Workload> foreign_step_workloads();  ///< none in a binary without cuBLAS
 

@@ -77,7 +77,6 @@ Program rolled() {
           }};
 }
 
-
 Program transpose() {
   const Array x = number_array({transposed_extent, transposed_extent});
   return {[x]() -> std::vector<Array> { return {x.transpose(0, 1).contiguous()}; },

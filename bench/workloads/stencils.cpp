@@ -4,6 +4,7 @@
 #include "prepared.hpp"
 #include "workload.hpp"
 
+#include <refrain/movement.hpp>
 #include <refrain/reduce.hpp>
 
 #include <cmath>
@@ -20,18 +21,7 @@ std::size_t at(int row, int column) { return static_cast<std::size_t>(row * grid
 // Jacobi, periodic. -----------------------------------------------------------------------------------
 
 constexpr double jacobi_tolerance = 1e-7;
-constexpr int roll_commands = 2;
-constexpr int jacobi_commands = sweeps * (4 * roll_commands + 5);
-
-/// The positions of an axis moved on by `shift`; those that leave it come back at its other end.
-Array rolled(const Array& x, std::int64_t shift, int axis) {
-  const std::int64_t length = x.shape()[axis];
-  const std::int64_t first = (shift % length + length) % length;  // where position 0 goes
-  Array moved = empty(x.shape());
-  moved.slice({.begin = first}, axis).assign(x.slice({.end = length - first}, axis));
-  moved.slice({.end = first}, axis).assign(x.slice({.begin = length - first}, axis));
-  return moved;
-}
+constexpr int jacobi_commands = sweeps * (4 + 5);
 
 std::vector<double> expected_sweeps() {
   const std::vector<float> source = grid_source();
@@ -56,7 +46,7 @@ Program jacobi() {
                      source = from_host(grid_source(), {extent, extent})]() -> std::vector<Array> {
     Array u = start;
     for (int sweep = 0; sweep < sweeps; ++sweep) {
-      u = (rolled(u, 1, 0) + rolled(u, -1, 0) + rolled(u, 1, 1) + rolled(u, -1, 1) + source) * 0.25F;
+      u = (roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + roll(u, -1, 1) + source) * 0.25F;
     }
     return {u};
   };

@@ -19,7 +19,9 @@
 #include <refrain/generator.hpp>
 #include <refrain/graph.hpp>
 #include <refrain/launch.hpp>
+#include <refrain/linalg.hpp>
 #include <refrain/memory.hpp>
+#include <refrain/movement.hpp>
 #include <refrain/npy.hpp>
 #include <refrain/ops.hpp>
 #include <refrain/param.hpp>
