@@ -10,13 +10,6 @@ namespace {
 /// difference.
 constexpr int blocks_per_multiprocessor = 4096;
 
-ElementwiseKernels find_kernels(const ElementwiseArgs& args) {
-  if (args.op == ElementwiseOp::copy) return find_copy_kernels(args.out_type, args.in_type);
-  if (args.input_count == 1) return find_unary_kernels(args.op, args.in_type);
-  if (args.input_count == 2) return find_binary_kernels(args.op, args.in_type);
-  return find_ternary_kernels(args.op, args.in_type);
-}
-
 /// Enough blocks for one turn of each thread, up to a limit.
 i64 grid_for(i64 turns, int multiprocessors) {
   const i64 needed = (turns - 1) / elementwise_block + 1;
@@ -143,7 +136,7 @@ cudaError_t launch_strided(const ElementwiseArgs& args, const ElementwiseKernels
 }  // namespace
 
 cudaError_t launch_elementwise(const ElementwiseArgs& args, int multiprocessors, const Target& target) {
-  const ElementwiseKernels kernels = find_kernels(args);
+  const ElementwiseKernels kernels = find_entry<KernelsOf>(args);
   if (kernels.contiguous == nullptr) return cudaErrorInvalidDeviceFunction;
   if (args.contiguous) return launch_contiguous(args, kernels, multiprocessors, target);
   if (kernels.across != nullptr) {

@@ -2,9 +2,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/elementwise.hpp"
+#include "kernels/elementwise_find.hpp"
 
-// The kernels of elementwise ops, for the files that have tables of them.
+// The kernels of elementwise ops.
 
 namespace refrain::kernels {
 
@@ -321,10 +321,13 @@ struct KernelsOf<Convert<To, From>> {
   }
 };
 
-/// The kernels of the ops with so many operands; empty where the op has another number, or the type none.
-ElementwiseKernels find_unary_kernels(ElementwiseOp op, Type type);
-ElementwiseKernels find_binary_kernels(ElementwiseOp op, Type type);
-ElementwiseKernels find_ternary_kernels(ElementwiseOp op, Type type);
-ElementwiseKernels find_copy_kernels(Type to, Type from);
+template <>
+ElementwiseKernels Finders<KernelsOf>::unary(ElementwiseOp op, Type type);
+template <>
+ElementwiseKernels Finders<KernelsOf>::binary(ElementwiseOp op, Type type);
+template <>
+ElementwiseKernels Finders<KernelsOf>::ternary(ElementwiseOp op, Type type);
+template <>
+ElementwiseKernels Finders<KernelsOf>::copy(Type to, Type from);
 
 }  // namespace refrain::kernels

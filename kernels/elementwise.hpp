@@ -251,33 +251,6 @@ struct Select {
   static REFRAIN_HOST_DEVICE Bits apply(u8 condition, Bits a, Bits b) { return condition != 0 ? a : b; }
 };
 
-// Tables --------------------------------------------------------------------------------------------
-
-/// The functor's entry for an op that is defined for T, else an empty one.
-template <template <class> class Entry, class Op, class T>
-REFRAIN_HOST_DEVICE constexpr auto op_entry() {
-  using Made = decltype(Entry<Apply<ops::add, float>>::make());
-  if constexpr (Op::template takes<T>) {
-    return Entry<Apply<Op, T>>::make();
-  } else {
-    return Made{};
-  }
-}
-
-/// One entry a Type.
-template <class Made>
-struct ByType {
-  Made of[type_count];
-};
-
-template <template <class> class Entry, class Op>
-constexpr auto op_entries() {
-  using Made = decltype(Entry<Apply<ops::add, float>>::make());
-  return ByType<Made>{{op_entry<Entry, Op, bool>(), op_entry<Entry, Op, u8>(), op_entry<Entry, Op, i32>(),
-                       op_entry<Entry, Op, i64>(), op_entry<Entry, Op, Half>(), op_entry<Entry, Op, BFloat>(),
-                       op_entry<Entry, Op, float>(), op_entry<Entry, Op, double>()}};
-}
-
 /// The unsigned integer of a size.
 template <int size>
 struct BitsOf;
@@ -297,35 +270,6 @@ template <>
 struct BitsOf<8> {
   using type = u64;
 };
-
-template <template <class> class Entry, class To, class From>
-constexpr auto copy_entry() {
-  if constexpr (is_same<To, From>) {
-    return Entry<Move<typename BitsOf<sizeof(To)>::type>>::make();
-  } else {
-    return Entry<Convert<To, From>>::make();
-  }
-}
-
-/// Copies to one type, by the type that they are of.
-template <template <class> class Entry, class To>
-constexpr auto copy_entries() {
-  using Made = decltype(Entry<Apply<ops::add, float>>::make());
-  return ByType<Made>{{copy_entry<Entry, To, bool>(), copy_entry<Entry, To, u8>(), copy_entry<Entry, To, i32>(),
-                       copy_entry<Entry, To, i64>(), copy_entry<Entry, To, Half>(), copy_entry<Entry, To, BFloat>(),
-                       copy_entry<Entry, To, float>(), copy_entry<Entry, To, double>()}};
-}
-
-/// By the size of what is chosen, as a power of two.
-template <template <class> class Entry>
-constexpr auto select_entries() {
-  using Made = decltype(Entry<Apply<ops::add, float>>::make());
-  struct BySize {
-    Made of[4];
-  };
-  return BySize{
-      {Entry<Select<u8>>::make(), Entry<Select<u16>>::make(), Entry<Select<u32>>::make(), Entry<Select<u64>>::make()}};
-}
 
 /// Divides by 32 bits where both fit: several times faster on a GPU.
 REFRAIN_HOST_DEVICE i64 divide(i64 x, i64 y) {

@@ -2,14 +2,9 @@
 
 namespace refrain::kernels {
 
-ElementwiseKernels find_binary_kernels(ElementwiseOp op, Type type) {
-  static const ByType<ElementwiseKernels> table[] = {
-#define REFRAIN_UNARY(name, domain, result, expression) {},
-#define REFRAIN_BINARY(name, domain, result, expression) op_entries<KernelsOf, ops::name>(),
-#define REFRAIN_TERNARY(name, domain, result, expression) {},
-#include "kernels/elementwise_table.hpp"
-  };
-  return table[static_cast<int>(op)].of[static_cast<int>(type)];
+template <>
+ElementwiseKernels Finders<KernelsOf>::binary(ElementwiseOp op, Type type) {
+  return find_op<KernelsOf, 2>(op, type);
 }
 
 }  // namespace refrain::kernels

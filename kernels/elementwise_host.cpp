@@ -12,13 +12,6 @@
 namespace refrain::kernels {
 namespace {
 
-Row find_row(const ElementwiseArgs& args) {
-  if (args.op == ElementwiseOp::copy) return find_copy_row(args.out_type, args.in_type);
-  if (args.input_count == 1) return find_unary_row(args.op, args.in_type);
-  if (args.input_count == 2) return find_binary_row(args.op, args.in_type);
-  return find_ternary_row(args.op, args.in_type);
-}
-
 bool is_plain_copy(const ElementwiseArgs& args) {
   return args.op == ElementwiseOp::copy && args.in_type == args.out_type;
 }
@@ -217,7 +210,7 @@ bool is_streamed(const ElementwiseArgs& args) {
 }  // namespace
 
 void elementwise_host(const ElementwiseArgs& args) {
-  const Row row = find_row(args);
+  const Row row = find_entry<RowOf>(args);
   alignas(8) unsigned char scalars[max_inputs][8];  // as a row reads them
   RowInput inputs[max_inputs] = {};
   for (int k = 0; k < args.input_count; ++k) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/elementwise.hpp"
+#include "kernels/elementwise_find.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -120,10 +120,13 @@ struct RowOf<Move<Bits>> {
   }
 };
 
-/// The rows of the ops with so many operands; null where the op has another number, or the type none.
-Row find_unary_row(ElementwiseOp op, Type type);
-Row find_binary_row(ElementwiseOp op, Type type);
-Row find_ternary_row(ElementwiseOp op, Type type);
-Row find_copy_row(Type to, Type from);
+template <>
+Row Finders<RowOf>::unary(ElementwiseOp op, Type type);
+template <>
+Row Finders<RowOf>::binary(ElementwiseOp op, Type type);
+template <>
+Row Finders<RowOf>::ternary(ElementwiseOp op, Type type);
+template <>
+Row Finders<RowOf>::copy(Type to, Type from);
 
 }  // namespace refrain::kernels

@@ -2,16 +2,10 @@
 
 namespace refrain::kernels {
 
-Row find_ternary_row(ElementwiseOp op, Type type) {
-  static constexpr auto selects = select_entries<RowOf>();
-  static constexpr ByType<Row> table[] = {
-#define REFRAIN_UNARY(name, domain, result, expression) {},
-#define REFRAIN_BINARY(name, domain, result, expression) {},
-#define REFRAIN_TERNARY(name, domain, result, expression) op_entries<RowOf, ops::name>(),
-#include "kernels/elementwise_table.hpp"
-  };
-  if (op == ElementwiseOp::where) return selects.of[size_exponent(type)];
-  return table[static_cast<int>(op)].of[static_cast<int>(type)];
+template <>
+Row Finders<RowOf>::ternary(ElementwiseOp op, Type type) {
+  if (op == ElementwiseOp::where) return find_select<RowOf>(type);
+  return find_op<RowOf, 3>(op, type);
 }
 
 }  // namespace refrain::kernels

@@ -2,14 +2,9 @@
 
 namespace refrain::kernels {
 
-ElementwiseKernels find_unary_kernels(ElementwiseOp op, Type type) {
-  static const ByType<ElementwiseKernels> table[] = {
-#define REFRAIN_UNARY(name, domain, result, expression) op_entries<KernelsOf, ops::name>(),
-#define REFRAIN_BINARY(name, domain, result, expression) {},
-#define REFRAIN_TERNARY(name, domain, result, expression) {},
-#include "kernels/elementwise_table.hpp"
-  };
-  return table[static_cast<int>(op)].of[static_cast<int>(type)];
+template <>
+ElementwiseKernels Finders<KernelsOf>::unary(ElementwiseOp op, Type type) {
+  return find_op<KernelsOf, 1>(op, type);
 }
 
 }  // namespace refrain::kernels

@@ -174,10 +174,33 @@ REFRAIN_HOST_DEVICE Wrapping<Integer, Unsigned> sign(Wrapping<Integer, Unsigned>
   return static_cast<Integer>(is_negative(x.value) ? -1 : x.value != 0 ? 1 : 0);
 }
 
-/// x times the normal distribution's share below it.
+/// 1 / (1 + exp(-x)), without an exponential that overflows.
+template <class T>
+REFRAIN_HOST_DEVICE T sigmoid(T x) {
+  const T small = exp(-abs(x));
+  return (x < 0 ? small : T(1)) / (1 + small);
+}
+
+/// x * sigmoid(x), -0 of -inf. Far below 0 the exponential is scaled, so that what is subnormal is rounded once.
+template <class T>
+REFRAIN_HOST_DEVICE T silu(T x) {
+  constexpr bool is_wide = sizeof(T) == 8;
+  constexpr T far = is_wide ? T(-600) : T(-64);
+  constexpr T shift = is_wide ? T(512) : T(32);  // x + shift is exact from here on
+  constexpr T scale = is_wide ? T(4.377491037053051e-223) : T(1.2664165549094176e-14);  // exp(-shift)
+  constexpr T nothing = is_wide ? T(-1500) : T(-200);
+  const T y = x < nothing ? nothing : x;
+  const bool is_far = y < far;
+  const T power = exp(is_far ? y + shift : -abs(y));
+  const T share = y < 0 ? y * power : y;
+  return is_far ? share * scale : share / (1 + power);
+}
+
+/// x times the normal distribution's share below it; -0 of -inf.
 template <class T>
 REFRAIN_HOST_DEVICE T gelu(T x) {
-  return T(0.5) * x * (1 + erf(x * T(0.70710678118654752)));
+  const T y = x < T(-100) ? T(-100) : x;  // where nothing is below
+  return T(0.5) * y * (1 + erf(y * T(0.70710678118654752)));
 }
 
 template <class T>

@@ -62,11 +62,11 @@ Array cos(const Array& array, SourceLocation where = SourceLocation::current());
 Array tanh(const Array& array, SourceLocation where = SourceLocation::current());
 /// The error function.
 Array erf(const Array& array, SourceLocation where = SourceLocation::current());
-/// 1 / (1 + exp(-x)), within 4.5 units; 0 where exp(-x) overflows.
+/// 1 / (1 + exp(-x)), within 4.5 units.
 Array sigmoid(const Array& array, SourceLocation where = SourceLocation::current());
-/// x times the normal distribution's share below it, by erf, within 3 units of x's; NaN of -inf.
+/// x times the normal distribution's share below it, by erf, within 3 units of x's; -0 of -inf.
 Array gelu(const Array& array, SourceLocation where = SourceLocation::current());
-/// x / (1 + exp(-x)), within 4.5 units; -0 where exp(-x) overflows, NaN of -inf.
+/// x / (1 + exp(-x)), within 4.5 units; -0 of -inf.
 Array silu(const Array& array, SourceLocation where = SourceLocation::current());
 
 // Truth.

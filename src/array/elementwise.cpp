@@ -1,5 +1,6 @@
 #include "array/elementwise.hpp"
 
+#include "array/comparison.hpp"
 #include "array/layout.hpp"
 #include "array/make.hpp"
 #include "array/op_info.hpp"
@@ -319,7 +320,11 @@ Array apply_op(ElementwiseOp op, Operands operands) {
   const DType dtype = computed_dtype(info, promoted(operands), operands);
   const Shape shape = broadcast(operands, info.name, where);
   check_order(stream, info.name, operands, nullptr, where);
-  return compute(stream, info.name, op, shape, info.gives_truth ? DType::bool_ : dtype, dtype, operands, where);
+  const DType gives = info.gives_truth ? DType::bool_ : dtype;
+  if (!is_comparison(op)) return compute(stream, info.name, op, shape, gives, dtype, operands, where);
+  const Comparison comparison = computable({op, *operands[0], *operands[1]}, dtype);
+  const std::array<const Operand*, 2> both{&comparison.left, &comparison.right};
+  return compute(stream, info.name, comparison.op, shape, gives, dtype, both, where);
 }
 
 Array where(const Array& condition, const Operand& left, const Operand& right) {
