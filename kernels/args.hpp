@@ -56,22 +56,44 @@ struct ElementwiseArgs {
   i64 out_strides[max_ndim];  ///< meaningful unless `contiguous`
 };
 
-/// `first`: the position of the first true.
-enum class ReduceOp : unsigned char { sum, sum_of_squares, prod, min, max, first };
+/// The reductions, then what reduces the results of their chunks where their own op does not.
+enum class ReduceOp : unsigned char {
+  sum,
+  prod,
+  sum_of_squares,
+  min,
+  max,
+  argmin,
+  argmax,
+  any,
+  all,
+  dot,
+  var,
+  logsumexp,
+  softmax,
+  found,      ///< of argmin and argmax
+  log_of_sum  ///< of logsumexp
+};
 
-/// out[o * chunks + c] = op over elements [c, c + 1) * reduce_chunk of row o, in the order of `reduce.hpp`, divided by
-/// `divisor`. Reads rows x n x sizeof(in) bytes, writes rows x chunks x sizeof(out). Deterministic.
+/// out[row * chunks + c] = op over the elements of a row: of chunk c where there is more than one, in the order of
+/// `reduce.hpp`. softmax: an element of `out` for each of `in`. Reads rows x n x sizeof(in) bytes (twice for var and
+/// logsumexp where `other` is null, up to three times for softmax), writes rows x chunks x sizeof(out). Deterministic.
 struct ReduceArgs {
   ReduceOp op;
   Type in_type;
-  Type acc_type;  ///< of intermediate results
-  Type out_type;  ///< acc_type where `chunks` > 1
-  i64 rows;       ///< > 0
-  i64 n;          ///< elements of a row, > 0
-  i64 chunks;
-  double divisor;  ///< 1 for integers
+  Type acc_type;   ///< of intermediate results
+  Type out_type;   ///< acc_type where `chunks` > 1
+  bool root;       ///< the result is the square root of the sum
+  i64 rows;        ///< > 0
+  i64 n;           ///< elements of a row, > 0
+  i64 chunks;      ///< results of a row
+  double divisor;  ///< of the result
   const void* in;  ///< the first element
-  void* out;       ///< dense
+  /// dot: the other factor. var, logsumexp: the mean, or the maximum, of each row, if that is known; the maximum for
+  /// log_of_sum too.
+  const void* other;
+  i64 other_stride;  ///< of dot
+  void* out;         ///< dense
   // Axes that are kept and axes that are reduced, after merging; strides in elements.
   int kept_ndim;
   int reduced_ndim;
@@ -79,6 +101,9 @@ struct ReduceArgs {
   i64 kept_strides[max_ndim];
   i64 reduced_extents[max_ndim];
   i64 reduced_strides[max_ndim];
+  // Of softmax, which has one reduced axis.
+  i64 out_kept_strides[max_ndim];
+  i64 out_stride;
 };
 
 /// `count`: numbers at equal distances. `gather`: elements from other places of an array.

@@ -73,113 +73,202 @@ std::int64_t count_of(const Shape& shape, AxisSet reduced) {
   return count;
 }
 
-/// Axes in order, neighbours that are one walk as one.
-void add_axis(int& ndim, kernels::i64* extents, kernels::i64* strides, std::int64_t extent, std::int64_t stride) {
+/// Axes in order, neighbours that are one walk as one. `other`: strides of a second array that is walked through too.
+void add_axis(int& ndim, kernels::i64* extents, kernels::i64* strides, std::int64_t extent, std::int64_t stride,
+              kernels::i64* other = nullptr, std::int64_t other_stride = 0) {
   if (extent == 1) return;
-  if (ndim > 0 && strides[ndim - 1] == stride * extent) {
-    extents[ndim - 1] *= extent;
-    strides[ndim - 1] = stride;
-    return;
-  }
-  extents[ndim] = extent;
-  strides[ndim++] = stride;
+  const bool is_one_walk = ndim > 0 && strides[ndim - 1] == stride * extent &&
+                           (other == nullptr || other[ndim - 1] == other_stride * extent);
+  if (!is_one_walk) ++ndim;
+  extents[ndim - 1] = is_one_walk ? extents[ndim - 1] * extent : extent;
+  strides[ndim - 1] = stride;
+  if (other != nullptr) other[ndim - 1] = other_stride;
 }
 
-DType accumulated(ReduceOp op, DType dtype) {
-  switch (op) {
-    case ReduceOp::first: return DType::int64;
-    case ReduceOp::min:
-    case ReduceOp::max: return dtype;
-    case ReduceOp::sum:
-    case ReduceOp::sum_of_squares:
-    case ReduceOp::prod: break;
-  }
+kernels::Type kernel_type(DType dtype) noexcept { return static_cast<kernels::Type>(dtype); }
+
+/// What sums of the type are kept in.
+DType accumulated(DType dtype) {
   if (!is_floating(dtype)) return DType::int64;
   return dtype == DType::float32 || dtype == DType::float64 ? DType::float64 : DType::float32;
-}
-
-/// What reduces the results of chunks.
-ReduceOp next_level(ReduceOp op) {
-  if (op == ReduceOp::sum_of_squares) return ReduceOp::sum;
-  return op == ReduceOp::first ? ReduceOp::min : op;
 }
 
 /// One reduction in the making.
 struct Reduction {
   const char* label;
   ReduceOp op;
-  DType acc;       ///< of intermediate results
-  DType out;       ///< of the result
-  double divisor;  ///< of the result
+  DType out;  ///< of the result
   SourceLocation where;
+  double divisor = 1;  ///< of the result
+  bool root = false;
+  const Array* other = nullptr;  ///< @see ReduceArgs
 };
 
-kernels::Type kernel_type(DType dtype) noexcept { return static_cast<kernels::Type>(dtype); }
+/// The results of a row's chunks, and of chunks of those.
+struct Partial {
+  DType dtype;
+  ReduceOp op;    ///< what reduces them
+  int width = 1;  ///< elements a result
+};
 
-/// One level: chunks of each row, or the result where there is one chunk.
-Array reduce_level(runtime::StreamCore& stream, const Reduction& reduction, const Array& array, AxisSet reduced,
-                   const Shape& shape) {
-  const Shape& from = ArrayAccess::shape(array);
-  runtime::ReduceCommand command{};
-  kernels::ReduceArgs& args = command.args;
-  args.op = reduction.op;
-  args.n = count_of(from, reduced);
-  args.rows = shape.size();
-  args.chunks = (args.n - 1) / kernels::reduce_chunk + 1;
-  const bool is_last = args.chunks == 1;
-  const DType out = is_last ? reduction.out : reduction.acc;
-  args.in_type = kernel_type(ArrayAccess::dtype(array));
-  args.acc_type = kernel_type(reduction.acc);
-  args.out_type = kernel_type(out);
-  args.divisor = is_last ? reduction.divisor : 1;
-  for (int axis = 0; axis < from.ndim(); ++axis) {
+Partial partial_of(ReduceOp op, DType dtype) {
+  switch (op) {
+    case ReduceOp::argmin:
+    case ReduceOp::argmax:
+    case ReduceOp::found: return {DType::int64, ReduceOp::found, 2};
+    case ReduceOp::any:
+    case ReduceOp::all: return {DType::bool_, op};
+    case ReduceOp::min:
+    case ReduceOp::max: return {dtype, op};
+    case ReduceOp::logsumexp:
+    case ReduceOp::log_of_sum: return {DType::float64, ReduceOp::log_of_sum};
+    case ReduceOp::prod: return {accumulated(dtype), op};
+    case ReduceOp::sum:
+    case ReduceOp::sum_of_squares:
+    case ReduceOp::dot:
+    case ReduceOp::var:
+    case ReduceOp::softmax: break;
+  }
+  return {accumulated(dtype), ReduceOp::sum};
+}
+
+/// The axes of a reduction.
+kernels::ReduceArgs axes_of(const Array& array, AxisSet reduced) {
+  const Shape& shape = ArrayAccess::shape(array);
+  kernels::ReduceArgs args{};
+  args.n = count_of(shape, reduced);
+  args.rows = 1;
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
+    const std::int64_t stride = ArrayAccess::strides(array)[i];
     if (reduced.test(i)) {
-      add_axis(args.reduced_ndim, args.reduced_extents, args.reduced_strides, from[axis],
-               ArrayAccess::strides(array)[i]);
+      add_axis(args.reduced_ndim, args.reduced_extents, args.reduced_strides, shape[axis], stride);
     } else {
-      add_axis(args.kept_ndim, args.kept_extents, args.kept_strides, from[axis], ArrayAccess::strides(array)[i]);
+      add_axis(args.kept_ndim, args.kept_extents, args.kept_strides, shape[axis], stride);
+      args.rows *= shape[axis];
     }
   }
-  Array result = make_array(stream, is_last ? shape : Shape{args.rows, args.chunks}, out, reduction.where);
-  const std::array<runtime::Access, 2> accesses{whole(result, runtime::AccessMode::write),
-                                                whole(array, runtime::AccessMode::read)};
-  runtime::submit(stream, {stream.device, command, accesses, reduction.label, reduction.where});
+  return args;
+}
+
+/// The same of softmax: kept axes are one walk where they are one in the result too.
+kernels::ReduceArgs softmax_axes(const Array& array, AxisSet reduced, const Array& result) {
+  const Shape& shape = ArrayAccess::shape(array);
+  kernels::ReduceArgs args{};
+  args.op = ReduceOp::softmax;
+  args.in_type = kernel_type(ArrayAccess::dtype(array));
+  args.acc_type = kernel_type(DType::float64);
+  args.out_type = args.in_type;
+  args.rows = 1;
+  args.n = 1;
+  args.chunks = 1;
+  args.divisor = 1;
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    const std::int64_t stride = ArrayAccess::strides(array)[i];
+    const std::int64_t out_stride = ArrayAccess::strides(result)[i];
+    if (reduced.test(i)) {
+      add_axis(args.reduced_ndim, args.reduced_extents, args.reduced_strides, shape[axis], stride);
+      args.n = shape[axis];
+      args.out_stride = out_stride;
+    } else {
+      add_axis(args.kept_ndim, args.kept_extents, args.kept_strides, shape[axis], stride, args.out_kept_strides,
+               out_stride);
+      args.rows *= shape[axis];
+    }
+  }
+  return args;
+}
+
+void submit_reduction(runtime::StreamCore& stream, const Reduction& reduction, const kernels::ReduceArgs& args,
+                      const Array& array, const Array& result) {
+  const Array* const other = reduction.other;
+  const std::array<runtime::Access, 3> accesses{whole(result, runtime::AccessMode::write),
+                                                whole(array, runtime::AccessMode::read),
+                                                other ? whole(*other, runtime::AccessMode::read) : runtime::Access{}};
+  const runtime::ReduceCommand command{args, other != nullptr};
+  runtime::submit(stream,
+                  {stream.device, command, std::span(accesses).first(other ? 3 : 2), reduction.label, reduction.where});
+}
+
+/// The result, or the results of chunks and what reduces those. `args` has the axes.
+Array reduce_level(runtime::StreamCore& stream, const Reduction& reduction, Partial partial, kernels::ReduceArgs args,
+                   const Array& array, const Shape& shape) {
+  args.chunks = kernels::results_of_row(args);
+  const bool is_last = args.chunks == 1;
+  const DType out = is_last ? reduction.out : partial.dtype;
+  args.op = reduction.op;
+  args.in_type = kernel_type(ArrayAccess::dtype(array));
+  args.acc_type = kernel_type(partial.dtype);
+  args.out_type = kernel_type(out);
+  args.divisor = is_last ? reduction.divisor : 1;
+  args.root = is_last && reduction.root;
+  const Array result =
+      make_array(stream, is_last ? shape : Shape{args.rows * args.chunks * partial.width}, out, reduction.where);
+  submit_reduction(stream, reduction, args, array, result);
   if (is_last) return result;
+
+  kernels::ReduceArgs next{};
+  next.rows = args.rows;
+  next.n = args.chunks;
+  add_axis(next.kept_ndim, next.kept_extents, next.kept_strides, args.rows, args.chunks);
+  add_axis(next.reduced_ndim, next.reduced_extents, next.reduced_strides, args.chunks, 1);
   Reduction rest = reduction;
-  rest.op = next_level(reduction.op);
-  return reduce_level(stream, rest, result, AxisSet(2), shape);
+  rest.op = partial.op;
+  if (rest.op != ReduceOp::log_of_sum) rest.other = nullptr;
+  return reduce_level(stream, rest, partial, next, result, shape);
 }
 
 /// What a reduction of no elements gives.
-Scalar identity(ReduceOp op, bool is_mean) {
-  if (is_mean) return Scalar(std::numeric_limits<double>::quiet_NaN());
-  return Scalar(op == ReduceOp::prod ? 1 : 0);
+Scalar identity(const Reduction& reduction) {
+  switch (reduction.op) {
+    case ReduceOp::prod: return Scalar(1);
+    case ReduceOp::all: return Scalar(true);
+    case ReduceOp::logsumexp: return Scalar(-std::numeric_limits<double>::infinity());
+    default: return reduction.divisor == 1 ? Scalar(0) : Scalar(std::numeric_limits<double>::quiet_NaN());
+  }
 }
 
-Array reduce(const char* label, ReduceOp op, const Array& array, AxisSet reduced, bool keepdim, DType out,
-             SourceLocation where, double divisor = 1) {
+/// Refuses the op before it has made anything, if its commands would be.
+void check_reads(runtime::StreamCore& stream, const Reduction& reduction, const Array& array) {
+  if (!runtime::may_refuse_order(stream)) return;
+  const Array* const other = reduction.other;
+  const std::array<runtime::Access, 2> reads{whole(array, runtime::AccessMode::read),
+                                             other ? whole(*other, runtime::AccessMode::read) : runtime::Access{}};
+  runtime::check_order(stream,
+                       {stream.device, {}, std::span(reads).first(other ? 2 : 1), reduction.label, reduction.where});
+}
+
+Array reduce(const Reduction& reduction, const Array& array, AxisSet reduced, bool keepdim) {
+  const auto& [label, op, out, where, divisor, root, other] = reduction;
   require_usable(array, label, where);
+  if (other != nullptr) require_usable(*other, label, where);
   const Shape shape = kept_shape(array.shape(), reduced, keepdim, where);
   runtime::StreamCore& stream = runtime::thread_stream(array.device());
-  if (runtime::may_refuse_order(stream)) {
-    const runtime::Access read = whole(array, runtime::AccessMode::read);
-    runtime::check_order(stream, {stream.device, {}, {&read, 1}, label, where});
-  }
+  check_reads(stream, reduction, array);
   if (shape.size() == 0) return make_array(stream, shape, out, where);
   if (count_of(array.shape(), reduced) == 0) {
     Array none = make_array(stream, shape, out, where);
-    fill(none, identity(op, divisor != 1), label, where);
+    fill(none, identity(reduction), label, where);
     return none;
   }
-  return reduce_level(stream, {label, op, accumulated(op, array.dtype()), out, divisor, where}, array, reduced, shape);
+  kernels::ReduceArgs args = axes_of(array, reduced);
+  if (op == ReduceOp::dot) args.other_stride = ArrayAccess::strides(*other)[0];
+  return reduce_level(stream, reduction, partial_of(op, array.dtype()), args, array, shape);
 }
 
-Array reduce(const char* label, ReduceOp op, const Array& array, const Axes& axes, bool keepdim, SourceLocation where) {
-  const AxisSet reduced = reduced_axes(array, axes, label, where);
-  const bool is_float = is_floating(array.dtype());
-  const bool keeps_type = op == ReduceOp::min || op == ReduceOp::max || is_float;
-  return reduce(label, op, array, reduced, keepdim, keeps_type ? array.dtype() : DType::int64, where);
+Array reduce(const Reduction& reduction, const Array& array, const Axes& axes, bool keepdim) {
+  return reduce(reduction, array, reduced_axes(array, axes, reduction.label, reduction.where), keepdim);
+}
+
+/// Whether a second pass would need the results of the first one before one block has them: then each pass is a
+/// reduction of its own.
+bool needs_phases(const Array& array, AxisSet reduced) { return kernels::results_of_row(axes_of(array, reduced)) > 1; }
+
+/// What sum and prod give.
+DType total_type(const Array& array, const char* label, SourceLocation where) {
+  require_defined(array, label, where);
+  return is_floating(array.dtype()) ? array.dtype() : DType::int64;
 }
 
 void require_elements(const Array& array, const Axes& axes, const char* label, SourceLocation where) {
@@ -189,17 +278,30 @@ void require_elements(const Array& array, const Axes& axes, const char* label, S
               "has no elements to choose from; give one that has", where);
 }
 
-DType as_float(DType dtype) { return is_floating(dtype) ? dtype : DType::float32; }
-
+/// Integers and bools as float32.
 Array as_floats(const Array& array, const char* label, SourceLocation where) {
   require_defined(array, label, where);
-  return array.cast(as_float(array.dtype()), where);
+  return is_floating(array.dtype()) ? array : array.cast(DType::float32, where);
 }
 
-/// float32 where the type is narrower: for what takes several steps.
-Array as_wide_floats(const Array& array, const char* label, SourceLocation where) {
+/// The position of the first extreme one, or NaN.
+Array position_of(const char* label, ReduceOp op, const Array& array, std::optional<int> axis, bool keepdim,
+                  SourceLocation where) {
+  const Axes axes = axis ? Axes(*axis) : Axes();
+  require_elements(array, axes, label, where);
+  return reduce({label, op, DType::int64, where}, array, axes, keepdim);
+}
+
+Array truth_of(const char* label, ReduceOp op, const Array& array, const Axes& axes, bool keepdim,
+               SourceLocation where) {
   require_defined(array, label, where);
-  return array.dtype() == DType::float64 ? array : array.cast(DType::float32, where);
+  return reduce({label, op, DType::bool_, where}, array, axes, keepdim);
+}
+
+Array extreme_of(const char* label, ReduceOp op, const Array& array, const Axes& axes, bool keepdim,
+                 SourceLocation where) {
+  require_elements(array, axes, label, where);
+  return reduce({label, op, array.dtype(), where}, array, axes, keepdim);
 }
 
 /// The op of two arrays, named by the reduction's place.
@@ -210,129 +312,97 @@ Array pairwise(ElementwiseOp op, const Array& left, const Array& right, SourceLo
   return apply_op(op, operands);
 }
 
-/// The position of the first extreme one, or NaN.
-Array position_of(const char* label, const Array& array, std::optional<int> axis, bool least, bool keepdim,
-                  SourceLocation where) {
-  require_elements(array, axis ? Axes(*axis) : Axes(), label, where);
-  const Array flat = axis ? array : array.flatten(0, -1, where);
-  const int along = axis ? *axis : 0;
-  const Array extreme = reduce(label, least ? ReduceOp::min : ReduceOp::max, flat, Axes(along), true, where);
-  Array is_it = pairwise(ElementwiseOp::equal, flat, extreme, where);
-  if (is_floating(array.dtype())) {
-    // An extreme that is NaN equals nothing, and NaN is looked for.
-    is_it = pairwise(ElementwiseOp::logical_or, is_it, isnan(flat, where), where);
-  }
-  const Array position = reduce(label, ReduceOp::first, is_it, reduced_axes(is_it, Axes(along), label, where),
-                                keepdim && axis, DType::int64, where);
-  if (!keepdim || axis) return position;
-  return position.reshape(kept_shape(array.shape(), reduced_axes(array, {}, label, where), true, where), where);
-}
-
-/// A shift of the exponents that keeps exp(x) in range: the maximum, or 0 where that is infinite.
-Array exponent_shift(const Array& array, const Axes& axes, const char* label, SourceLocation where) {
-  const Array largest = reduce(label, ReduceOp::max, array, axes, true, where);
-  return refrain::where(isfinite(largest, where), Operand(largest, where), Operand(0, where));
+/// softmax of few rows that are long.
+Array softmax_in_phases(const Array& x, AxisSet reduced, SourceLocation where) {
+  const Array largest = reduce({"softmax", ReduceOp::max, x.dtype(), where}, x, reduced, true);
+  const DType wide = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  const Array distances = pairwise(ElementwiseOp::sub, x.cast(wide, where), largest.cast(wide, where), where);
+  const Array powers = exp(distances, where);
+  const Array total = reduce({"softmax", ReduceOp::sum, wide, where}, powers, reduced, true);
+  return pairwise(ElementwiseOp::div, powers, total, where).cast(x.dtype(), where);
 }
 
 }  // namespace
 
 Array sum(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
-  return reduce("sum", ReduceOp::sum, array, axes, keepdim, where);
+  return reduce({"sum", ReduceOp::sum, total_type(array, "sum", where), where}, array, axes, keepdim);
 }
 
 Array prod(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
-  return reduce("prod", ReduceOp::prod, array, axes, keepdim, where);
+  return reduce({"prod", ReduceOp::prod, total_type(array, "prod", where), where}, array, axes, keepdim);
 }
 
 Array mean(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
   const AxisSet reduced = reduced_axes(array, axes, "mean", where);
   const auto n = static_cast<double>(count_of(array.shape(), reduced));
-  if (is_floating(array.dtype())) {
-    return reduce("mean", ReduceOp::sum, array, reduced, keepdim, array.dtype(), where, n);
-  }
-  const Array total = reduce("mean", ReduceOp::sum, array, reduced, keepdim, DType::int64, where);
-  const Operand exact(n, where);
-  const Array doubles = total.cast(DType::float64, where);
-  const Operand sum_of_all(doubles, where);
-  const std::array<const Operand*, 2> operands{&sum_of_all, &exact};
-  return apply_op(ElementwiseOp::div, operands).cast(DType::float32, where);
+  const DType out = is_floating(array.dtype()) ? array.dtype() : DType::float32;
+  return reduce({"mean", ReduceOp::sum, out, where, n}, array, reduced, keepdim);
 }
 
 Array var(const Array& array, Axes axes, double correction, bool keepdim, SourceLocation where) {
   const Array x = as_floats(array, "var", where);
   const AxisSet reduced = reduced_axes(x, axes, "var", where);
   const auto n = static_cast<double>(count_of(x.shape(), reduced));
-  const Array center = reduce("var", ReduceOp::sum, x, reduced, true, x.dtype(), where, n);
-  const Array distance = pairwise(ElementwiseOp::sub, x, center, where);
   const double divisor = n > correction ? n - correction : std::numeric_limits<double>::quiet_NaN();
-  return reduce("var", ReduceOp::sum_of_squares, distance, reduced, keepdim, x.dtype(), where, divisor);
+  Reduction reduction{"var", ReduceOp::var, x.dtype(), where, divisor};
+  if (!needs_phases(x, reduced)) return reduce(reduction, x, reduced, keepdim);
+  const Array center = reduce({"var", ReduceOp::sum, x.dtype(), where, n}, x, reduced, false);
+  reduction.other = &center;
+  return reduce(reduction, x, reduced, keepdim);
 }
 
 Array min(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
-  require_elements(array, axes, "min", where);
-  return reduce("min", ReduceOp::min, array, axes, keepdim, where);
+  return extreme_of("min", ReduceOp::min, array, axes, keepdim, where);
 }
 
 Array max(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
-  require_elements(array, axes, "max", where);
-  return reduce("max", ReduceOp::max, array, axes, keepdim, where);
+  return extreme_of("max", ReduceOp::max, array, axes, keepdim, where);
 }
 
 Array argmin(const Array& array, std::optional<int> axis, bool keepdim, SourceLocation where) {
-  return position_of("argmin", array, axis, true, keepdim, where);
+  return position_of("argmin", ReduceOp::argmin, array, axis, keepdim, where);
 }
 
 Array argmax(const Array& array, std::optional<int> axis, bool keepdim, SourceLocation where) {
-  return position_of("argmax", array, axis, false, keepdim, where);
+  return position_of("argmax", ReduceOp::argmax, array, axis, keepdim, where);
 }
 
 Array any(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
-  require_defined(array, "any", where);
-  return reduce("any", ReduceOp::max, array.cast(DType::bool_, where), axes, keepdim, where);
+  return truth_of("any", ReduceOp::any, array, axes, keepdim, where);
 }
 
 Array all(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
-  require_defined(array, "all", where);
-  const Array truth = array.cast(DType::bool_, where);
-  const AxisSet reduced = reduced_axes(truth, axes, "all", where);
-  if (count_of(truth.shape(), reduced) == 0) {
-    return full(kept_shape(truth.shape(), reduced, keepdim, where), true,
-                {.dtype = DType::bool_, .device = array.device()}, where);
-  }
-  return reduce("all", ReduceOp::min, truth, axes, keepdim, where);
+  return truth_of("all", ReduceOp::all, array, axes, keepdim, where);
 }
 
 Array norm(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
   const Array x = as_floats(array, "norm", where);
-  const AxisSet reduced = reduced_axes(x, axes, "norm", where);
-  // The sum of squares may not fit the dtype.
-  const DType acc = accumulated(ReduceOp::sum_of_squares, x.dtype());
-  return sqrt(reduce("norm", ReduceOp::sum_of_squares, x, reduced, keepdim, acc, where), where).cast(x.dtype(), where);
+  return reduce({.label = "norm", .op = ReduceOp::sum_of_squares, .out = x.dtype(), .where = where, .root = true}, x,
+                axes, keepdim);
 }
 
 Array logsumexp(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
-  const Array x = as_wide_floats(array, "logsumexp", where);
+  const Array x = as_floats(array, "logsumexp", where);
   const AxisSet reduced = reduced_axes(x, axes, "logsumexp", where);
-  const Shape shape = kept_shape(x.shape(), reduced, keepdim, where);
-  if (count_of(x.shape(), reduced) == 0) {
-    return full(shape, -std::numeric_limits<double>::infinity(),
-                {.dtype = as_float(array.dtype()), .device = x.device()}, where);
-  }
-  const Array shift = exponent_shift(x, axes, "logsumexp", where);
-  const Array total = reduce("logsumexp", ReduceOp::sum, exp(pairwise(ElementwiseOp::sub, x, shift, where), where),
-                             axes, keepdim, where);
-  const Array result = pairwise(ElementwiseOp::add, log(total, where), shift.reshape(shape, where), where);
-  return result.cast(as_float(array.dtype()), where);
+  Reduction reduction{"logsumexp", ReduceOp::logsumexp, x.dtype(), where};
+  if (!needs_phases(x, reduced)) return reduce(reduction, x, reduced, keepdim);
+  const Array largest = reduce({"logsumexp", ReduceOp::max, x.dtype(), where}, x, reduced, false);
+  reduction.other = &largest;
+  return reduce(reduction, x, reduced, keepdim);
 }
 
 Array softmax(const Array& array, int axis, SourceLocation where) {
-  const Array x = as_wide_floats(array, "softmax", where);
-  if (x.size() == 0) return contiguous_copy(as_floats(array, "softmax", where), "softmax", where);
-  const Array largest = reduce("softmax", ReduceOp::max, x, Axes(axis), true, where);
-  const Array powers = exp(pairwise(ElementwiseOp::sub, x, largest, where), where);
-  const Array total = reduce("softmax", ReduceOp::sum, powers, Axes(axis), true, where);
-  const Array shares = pairwise(ElementwiseOp::div, powers, total, where);
-  return shares.cast(as_float(array.dtype()), where);
+  const Array x = as_floats(array, "softmax", where);
+  const AxisSet reduced = reduced_axes(x, Axes(axis), "softmax", where);
+  if (x.size() == 0) return contiguous_copy(x, "softmax", where);
+  if (needs_phases(x, reduced)) return softmax_in_phases(x, reduced, where);
+  require_usable(x, "softmax", where);
+  runtime::StreamCore& stream = runtime::thread_stream(x.device());
+  const Reduction reduction{"softmax", ReduceOp::softmax, x.dtype(), where};
+  check_reads(stream, reduction, x);
+  const Array result = make_array(stream, x.shape(), x.dtype(), where);
+  submit_reduction(stream, reduction, softmax_axes(x, reduced, result), x, result);
+  return result;
 }
 
 Array dot(const Array& left, const Array& right, SourceLocation where) {
@@ -342,7 +412,14 @@ Array dot(const Array& left, const Array& right, SourceLocation where) {
     throw Error(Errc::invalid_value, "dot", "shapes " + left.shape().str() + " and " + right.shape().str(),
                 "are not one axis of one extent; flatten or slice the arrays first", where);
   }
-  return reduce("dot", ReduceOp::sum, pairwise(ElementwiseOp::mul, left, right, where), Axes(), false, where);
+  const DType dtype = promote(left.dtype(), right.dtype());
+  if (dtype == DType::bool_ || left.device() != right.device()) {
+    return pairwise(ElementwiseOp::mul, left, right, where);  // refuses them
+  }
+  const Array x = left.dtype() == dtype ? left : left.cast(dtype, where);
+  const Array y = right.dtype() == dtype ? right : right.cast(dtype, where);
+  const DType out = is_floating(dtype) ? dtype : DType::int64;
+  return reduce({.label = "dot", .op = ReduceOp::dot, .out = out, .where = where, .other = &y}, x, Axes(), false);
 }
 
 }  // namespace refrain

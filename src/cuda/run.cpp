@@ -44,6 +44,7 @@ struct Kernels {
     kernels::ReduceArgs args = command.args;
     args.out = addresses[0];
     args.in = addresses[1];
+    if (command.has_other) args.other = addresses[2];
     check(kernels::launch_reduce(args, target), "launch_reduce");
   }
 

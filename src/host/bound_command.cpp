@@ -59,6 +59,7 @@ struct Binder {
   BoundCommand::Run operator()(runtime::ReduceCommand& command) const {
     command.args.out = addresses[0];
     command.args.in = addresses[1];
+    if (command.has_other) command.args.other = addresses[2];
     return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
       kernels::reduce_host(std::get<runtime::ReduceCommand>(bound.payload_).args);
     };

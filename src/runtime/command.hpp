@@ -61,9 +61,10 @@ struct ElementwiseCommand {
   std::array<int, kernels::max_inputs> in_access{-1, -1, -1};
 };
 
-/// A reduction of access 1 into access 0.
+/// A reduction of access 1 into access 0; access 2, if there is one, is `args.other`.
 struct ReduceCommand {
   kernels::ReduceArgs args;
+  bool has_other = false;
 };
 
 /// A matrix product of accesses 1 and 2 into access 0.

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "kernels/launch.cuh"
+#include "kernels/reduce_blocks.cuh"
+#include "kernels/reduce_lanes.cuh"
+#include "kernels/reduce_tables.hpp"
+
+// The kernels of reductions, a file a family.
+
+namespace refrain::kernels {
+
+struct ReduceKernels {
+  void (*lanes)(LaneParams);
+  void (*blocks)(ReduceArgs);
+};
+
+template <class P>
+struct KernelsOfReduction {
+  static ReduceKernels make() { return {reduce_lanes_kernel<P>, reduce_blocks<P>}; }
+};
+
+ReduceKernels find_sum_kernels(const ReduceArgs& args);
+ReduceKernels find_product_kernels(const ReduceArgs& args);
+ReduceKernels find_moment_kernels(const ReduceArgs& args);
+ReduceKernels find_extreme_kernels(const ReduceArgs& args);
+ReduceKernels find_choice_kernels(const ReduceArgs& args);
+ReduceKernels find_power_kernels(const ReduceArgs& args);
+
+cudaError_t launch_softmax(const ReduceArgs& args, const Target& target);
+
+}  // namespace refrain::kernels

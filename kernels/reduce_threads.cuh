@@ -1,0 +1,148 @@
+#pragma once
+
+#include "kernels/reduce_folds.hpp"
+
+// What threads of a reduction do together.
+
+namespace refrain::kernels {
+
+/// Elements that a thread loads at once where they are aligned to it.
+inline constexpr int vector_width = 4;
+
+template <class T>
+struct alignas(vector_width * sizeof(T) < 16 ? vector_width * sizeof(T) : 16) Elements {
+  T at[vector_width];
+};
+
+template <class T>
+__device__ bool is_vector(const T* x) {
+  return reinterpret_cast<u64>(x) % alignof(Elements<T>) == 0;
+}
+
+// Shuffles ------------------------------------------------------------------------------------------------
+
+template <class T>
+struct Words {
+  u32 at[sizeof(T) / 4];
+};
+
+/// A shuffle of any type: shuffle(word) of each of its 32-bit words.
+template <class T, class Shuffle>
+__device__ T shuffle_words(T value, Shuffle shuffle) {
+  if constexpr (sizeof(T) < 4) {
+    using Bits = BitsLike<T>;
+    const u32 word = __builtin_bit_cast(Bits, value);
+    return __builtin_bit_cast(T, static_cast<Bits>(shuffle(word)));
+  } else {
+    auto words = __builtin_bit_cast(Words<T>, value);
+#pragma unroll
+    for (u32& word : words.at) word = shuffle(word);
+    return __builtin_bit_cast(T, words);
+  }
+}
+
+template <class T>
+__device__ T shuffle_down(T value, int lanes) {
+  return shuffle_words(value, [=](u32 word) { return __shfl_down_sync(~0u, word, lanes); });
+}
+template <class T>
+__device__ T shuffle_xor(T value, int lanes) {
+  return shuffle_words(value, [=](u32 word) { return __shfl_xor_sync(~0u, word, lanes); });
+}
+template <class T>
+__device__ T shuffle_from(T value, int lane) {
+  return shuffle_words(value, [=](u32 word) { return __shfl_sync(~0u, word, lane); });
+}
+
+/// Combines what the threads of each `group` of a warp have, a power of two: the lanes group / 2, ..., 1 further. The
+/// first thread has the result.
+template <class F>
+__device__ typename F::Acc combine_group(const F& fold, typename F::Acc acc, int group) {
+#pragma unroll
+  for (int half = 16; half > 0; half /= 2) {
+    if (half < group) acc = fold.combine(acc, shuffle_down(acc, half));
+  }
+  return acc;
+}
+
+// Halves, depth first ---------------------------------------------------------------------------------------
+
+/// The number with the lowest `bits` bits in reverse.
+__device__ inline int reversed(int number, int bits) {
+  return bits == 0 ? 0 : static_cast<int>(__brev(static_cast<unsigned>(number)) >> (32 - bits));
+}
+
+/// The least exponent of a power of two that is not below x > 0.
+__host__ __device__ inline int exponent_above(i64 x) {
+  int exponent = 0;
+  while (i64{1} << exponent < x) ++exponent;
+  return exponent;
+}
+
+/// Combines 2^bits results by halves, `bits` <= depth, when they come in the order of their reversed numbers: few are
+/// kept at a time. Every index is a constant and all is inlined, so that they stay in registers.
+template <class F, int depth>
+struct Halves {
+  typename F::Acc left[depth];  ///< results that wait for their other half, by their size
+
+  /// After the last one: the result of all.
+  template <int size = 0>
+  __device__ __forceinline__ typename F::Acc add(const F& fold, int turn, typename F::Acc acc) {
+    if constexpr (size == depth) {
+      return acc;
+    } else {
+      if ((turn >> size & 1) != 0) return add<size + 1>(fold, turn, fold.combine(left[size], acc));
+      left[size] = acc;
+      return acc;
+    }
+  }
+};
+
+// A block -----------------------------------------------------------------------------------------------------
+
+/// Threads of a block that reduces a chunk: thread t has the lanes from vector_width * t on.
+inline constexpr int chunk_threads = 256;
+static_assert(chunk_threads * vector_width == reduce_lanes);
+
+/// Combines the lanes of a block of chunk_threads. Thread 0 has the result.
+template <class F>
+__device__ typename F::Acc combine_block(const F& fold, typename F::Acc (&acc)[vector_width]) {
+  __shared__ typename F::Acc handed[vector_width][chunk_threads / 2];
+  const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+  for (int half = chunk_threads / 2; half >= 32; half /= 2) {
+    if (thread >= half && thread < 2 * half) {
+#pragma unroll
+      for (int lane = 0; lane < vector_width; ++lane) handed[lane][thread - half] = acc[lane];
+    }
+    __syncthreads();
+    if (thread < half) {
+#pragma unroll
+      for (int lane = 0; lane < vector_width; ++lane) acc[lane] = fold.combine(acc[lane], handed[lane][thread]);
+    }
+    __syncthreads();
+  }
+  if (thread < 32) {
+#pragma unroll
+    for (int lane = 0; lane < vector_width; ++lane) acc[lane] = combine_group(fold, acc[lane], 32);
+#pragma unroll
+    for (int half = vector_width / 2; half > 0; half /= 2) {
+#pragma unroll
+      for (int lane = 0; lane < half; ++lane) acc[lane] = fold.combine(acc[lane], acc[lane + half]);
+    }
+  }
+  return acc[0];
+}
+
+/// What thread 0 has, for all of the block.
+template <class T>
+__device__ T block_broadcast(T value) {
+  __shared__ T handed;
+  if (threadIdx.x == 0) handed = value;
+  __syncthreads();
+  value = handed;
+  __syncthreads();
+  return value;
+}
+
+}  // namespace refrain::kernels
