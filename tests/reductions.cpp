@@ -1,6 +1,7 @@
 // Reductions: results against a naive loop, the order that is published, zero sizes, NaN, ties, any axes of any view.
 
 #include "support.hpp"
+#include "support_reductions.hpp"
 #include "support_reference.hpp"
 
 #include <refrain/reduce.hpp>
@@ -38,25 +39,6 @@ void require_numbers(const std::function<Array()>& fn, const std::vector<double>
   for (const Mode mode : modes) {
     BOOST_TEST_CONTEXT(mode) { BOOST_TEST(doubles(run_as(mode, fn)) == expected, per_element()); }
   }
-}
-
-/// The order of docs/arrays.md, written down naively: float32 numbers summed in double.
-double published_sum(const std::vector<double>& x) {
-  if (x.size() > 8192) {
-    std::vector<double> chunks;
-    for (std::size_t begin = 0; begin < x.size(); begin += 8192) {
-      const auto first = x.begin() + static_cast<std::ptrdiff_t>(begin);
-      const auto last = x.begin() + static_cast<std::ptrdiff_t>(std::min(begin + 8192, x.size()));
-      chunks.push_back(published_sum(std::vector<double>(first, last)));
-    }
-    return published_sum(chunks);
-  }
-  std::vector<double> lanes(1024);
-  for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 1024] += x[i];
-  for (std::size_t half = 512; half > 0; half /= 2) {
-    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  }
-  return lanes[0];
 }
 
 /// The elements as each of some columns.
