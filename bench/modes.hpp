@@ -36,9 +36,12 @@ const std::vector<Baseline>& baselines();
 /// The mode of baselines on the host: the call that issues a step returns when it is done.
 inline constexpr const char* loop_mode = "loop";
 
+/// The mode of what hand/ has.
+inline constexpr const char* hand_mode = "hand";
+
 std::vector<Baseline> seed_loops();
 std::vector<Baseline> stream_loops();
-std::vector<Baseline> cuda_baselines();  ///< raw/, or none in a binary without CUDA
+std::vector<Baseline> cuda_baselines();  ///< raw/ and hand/, or none in a binary without CUDA
 std::string cuda_versions();             ///< "runtime 13.0, driver 13.0"; empty without CUDA
 
 }  // namespace refrain::bench

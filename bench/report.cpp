@@ -59,9 +59,11 @@ const Row* find(std::span<const Row> rows, std::string_view mode) {
 /// The hand-written row that does what this one does; none for the hand-written rows themselves.
 const Row* hand_written(std::span<const Row> rows, const Row& row) {
   if (row.mode == "eager") return find(rows, "raw-eager");
-  if (!row.nodes || row.mode == "raw") return nullptr;
-  const Row* const raw = find(rows, "raw");
-  return raw ? raw : find(rows, loop_mode);
+  if (!row.nodes || row.mode == "raw" || row.mode == hand_mode) return nullptr;
+  for (const char* const mode : {"raw", hand_mode, loop_mode}) {
+    if (const Row* const found = find(rows, mode)) return found;
+  }
+  return nullptr;
 }
 
 void write_cost(Json& json, const Row& row, const char* key, double GraphCosts::*member) {

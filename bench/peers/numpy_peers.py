@@ -194,7 +194,7 @@ WORKLOADS = (
     ("transpose_8k", 1, transpose),
     ("softmax_4096x1024", 5, softmax),
     ("fork_join_8x16", 263, fork_join),
-    ("jacobi_256x50", 650, jacobi),
+    ("jacobi_256x50", 450, jacobi),
     ("blackscholes_1m", 35, black_scholes),
     ("layernorm_gelu", 11, layernorm_gelu),
 )

@@ -1,5 +1,6 @@
 #include "raw/program.hpp"
 
+#include "hand/hand.hpp"
 #include "raw/edges.hpp"
 
 #include <cstring>
@@ -119,15 +120,23 @@ Prepared prepare_replay(const Workload& workload, Device device, const Effort& e
   return prepared;
 }
 
+Baseline graph_row(std::string workload, const char* mode, const char* summary, MakeRawProgram make) {
+  return {std::move(workload),
+          DeviceKind::cuda,
+          {mode, summary, [make = std::move(make)](const Workload& of, Device device, const Effort& effort) {
+             return prepare_replay(of, device, effort, make);
+           }}};
+}
+
 }  // namespace
 
 Baseline raw_graph(std::string workload, MakeRawProgram make) {
-  return {std::move(workload),
-          DeviceKind::cuda,
-          {"raw", "replay of the same graph, captured in plain CUDA",
-           [make = std::move(make)](const Workload& of, Device device, const Effort& effort) {
-             return prepare_replay(of, device, effort, make);
-           }}};
+  return graph_row(std::move(workload), "raw", "replay of the same graph, captured in plain CUDA", std::move(make));
+}
+
+Baseline hand_graph(std::string workload, MakeRawProgram make) {
+  return graph_row(std::move(workload), hand_mode, "replay of a graph of kernels written for the workload",
+                   std::move(make));
 }
 
 Baseline raw_eager(std::string workload, std::string mode, std::string summary, MakeRawProgram make) {
@@ -143,7 +152,7 @@ std::vector<Baseline> cuda_baselines() {
   std::vector<Baseline> all;
   for (const auto& family : {raw_seeds(), raw_empties(), raw_elementwise(), raw_arrays(), raw_rows(), raw_branches(),
                              raw_stencils(), raw_conjugate_gradients(), raw_black_scholes(), raw_monte_carlo(),
-                             raw_adam(), raw_launches(), raw_foreign_step()}) {
+                             raw_adam(), raw_launches(), raw_foreign_step(), hand_softmax()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -42,6 +42,8 @@ using MakeRawProgram = std::function<RawProgram(int device)>;
 
 /// Replays of the captured step.
 Baseline raw_graph(std::string workload, MakeRawProgram make);
+/// The same of kernels that are written for the workload.
+Baseline hand_graph(std::string workload, MakeRawProgram make);
 /// The step on plain streams.
 Baseline raw_eager(std::string workload, std::string mode, std::string summary, MakeRawProgram make);
 

@@ -93,6 +93,7 @@ RawProgram softmax(int) {
               },
           .results = {{result.get(), bytes}},
           .is_stateless = true,
+          .has_nodes_of_its_own = true,
           .tolerance = 1e-6};
 }
 

@@ -48,8 +48,7 @@ RawProgram jacobi(int) {
                 for (int i = 0; i < sweeps; ++i) sweep(grids, i == 0 ? grids.start.get() : grids.u.get(), stream);
               },
           .results = {{grids.u.get(), grid_points * sizeof(float)}},
-          .is_stateless = true,
-          .has_nodes_of_its_own = true};
+          .is_stateless = true};
 }
 
 }  // namespace
