@@ -247,10 +247,11 @@ __global__ void __launch_bounds__(elementwise_block) across(const __grid_constan
   __shared__ Vector<Out, n> words[n][tile_edge][tile_edge + 1];
   const int x = threadIdx.x;
   for (i64 tile = blockIdx.x; tile < params.tiles; tile += gridDim.x) {
-    i64 rest = divide(tile, params.column_tiles);
-    const i64 first_column = (tile - rest * params.column_tiles) * (tile_edge * n);
-    i64 outer = divide(rest, params.row_tiles);
-    const i64 first_row = (rest - outer * params.row_tiles) * (tile_edge * n);
+    // Neighbouring blocks read neighbouring tiles.
+    i64 rest = divide(tile, params.row_tiles);
+    const i64 first_row = (tile - rest * params.row_tiles) * (tile_edge * n);
+    i64 outer = divide(rest, params.column_tiles);
+    const i64 first_column = (rest - outer * params.column_tiles) * (tile_edge * n);
     const In* in = static_cast<const In*>(params.in) + first_column * params.in_step + first_row;
     Out* out = static_cast<Out*>(params.out) + first_row * params.out_step + first_column;
     for (int axis = params.outer_ndim - 1; axis >= 0; --axis) {

@@ -135,6 +135,20 @@ BOOST_AUTO_TEST_CASE(an_update_by_a_graph_of_another_kind_of_device) {
   check_error_text([&] { sum.exec.update(elsewhere); });
 }
 
+BOOST_AUTO_TEST_CASE(a_command_that_was_fused_is_left_out) {
+  const Array x = ones({4});
+  const auto [graph, y] = capture([&] { return (x + 1) * 2; });
+  const GraphExec exec = graph.instantiate();
+  check_error_text([&] { exec.enable("add", false); });
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_writes_shared_memory_is_left_out) {
+  const Array x = ones({4});
+  const auto [graph, y] = capture([&] { return exp(log(abs(sin(x)))); });
+  const GraphExec exec = graph.instantiate({.passes = {.fusion = false}});
+  check_error_text([&] { exec.enable("sin", false); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace refrain::test

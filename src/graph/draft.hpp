@@ -37,6 +37,11 @@ struct MadeCommand {
   std::string label;
 };
 
+/// Whether a command keeps its order with all others: its effects are not all declared, or order is all that it has.
+inline bool keeps_order(const runtime::Command& command) noexcept {
+  return !command.is_declared || std::holds_alternative<runtime::EmptyCommand>(command.payload);
+}
+
 /// What the passes work on: the program's commands with those of graphs inside it written out, their order and memory.
 /// A pass may rewrite all of it, as long as the program's results stay, bit for bit.
 struct Draft {

@@ -27,11 +27,11 @@ constexpr std::size_t register_bytes = tile * 8;
 
 Row find_row(const Instruction& instruction, int operand_count) {
   if (instruction.op == kernels::ElementwiseOp::copy) {
-    return kernels::find_copy_row(instruction.type, instruction.in_type);
+    return kernels::Finders<kernels::RowOf>::copy(instruction.type, instruction.in_type);
   }
-  if (operand_count == 1) return kernels::find_unary_row(instruction.op, instruction.in_type);
-  if (operand_count == 2) return kernels::find_binary_row(instruction.op, instruction.in_type);
-  return kernels::find_ternary_row(instruction.op, instruction.in_type);
+  if (operand_count == 1) return kernels::Finders<kernels::RowOf>::unary(instruction.op, instruction.in_type);
+  if (operand_count == 2) return kernels::Finders<kernels::RowOf>::binary(instruction.op, instruction.in_type);
+  return kernels::Finders<kernels::RowOf>::ternary(instruction.op, instruction.in_type);
 }
 
 int operand_count(const Instruction& instruction) {
@@ -191,7 +191,7 @@ void HostEngine::place_values() {
     const int output = static_cast<int>(k);
     Source& value = values_[result];
     if (value.kind == Source::Kind::output && value.number == output) continue;
-    const Row copy = kernels::find_copy_row(code[result].type, code[result].type);
+    const Row copy = kernels::Finders<kernels::RowOf>::copy(code[result].type, code[result].type);
     if (value.kind == Source::Kind::memory && is_in_place) {  // another store may come first
       const Source kept{Source::Kind::own, registers_++};
       ops_.push_back({copy, 1, {value}, kept});

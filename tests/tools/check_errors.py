@@ -21,6 +21,7 @@ LINES = TESTS / "data" / "errors.txt"
 EXEMPT = [
     ("src/cuda/check.cpp", "cuda", "the texts are CUDA's own, and a program that Refrain lets through provokes none"),
     ("src/cuda/blas.cpp", "cublasLt", "the texts are cuBLASLt's own, and it is asked for what it can do only"),
+    ("src/cuda/nvrtc.cpp", "nvrtc", "the texts are NVRTC's own, and Refrain's kernels compile"),
     ("src/cuda/foreign.cpp", "bind arrays that lie as those", "is a guard: equal shapes have one algorithm"),
     ("src/cuda/stream.cpp", "is captured by other code, and before", "is thrown below the calls that know their place"),
     ("src/cuda/no_cuda.cpp", "; use a host device", "is not reached: a device that is not there is refused before"),

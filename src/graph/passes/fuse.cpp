@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <queue>
+#include <span>
 #include <string>
 
 namespace refrain::graph {
@@ -14,7 +15,7 @@ namespace {
 /// Steps joined to groups, step by step, as long as the groups have an order.
 class Grouping {
  public:
-  explicit Grouping(const Draft& draft) : draft_(draft), of_step_(draft.steps.size()) {
+  explicit Grouping(const Draft& draft) : draft_(draft), of_step_(draft.steps.size()), seen_in_(draft.steps.size(), 0) {
     std::iota(of_step_.begin(), of_step_.end(), std::size_t{0});
     groups_.reserve(draft.steps.size());
     for (std::size_t i = 0; i < draft.steps.size(); ++i) groups_.push_back(FusionGroup::of(draft, i));
@@ -45,27 +46,24 @@ class Grouping {
     groups_[before].reset();
   }
 
-  std::vector<std::size_t> steps_of(std::size_t group) const {
-    if (groups_[group]) return groups_[group]->steps();
-    return {group};
-  }
-
-  /// Whether a third group lies between the two: they could not be one.
-  bool reaches(std::size_t from, std::size_t to) const {
-    const std::size_t earliest = steps_of(from).front();
+  /// Whether a third group lies between the two, so that they cannot be one; as good as that, if it takes long to see.
+  /// Groups stand in no order of their steps' numbers: a later step of one may wait for another's earlier one.
+  bool reaches(std::size_t from, std::size_t to) {
+    ++round_;
     std::vector<std::size_t> left{to};
-    std::vector<bool> is_seen(of_step_.size(), false);
-    is_seen[to] = true;
-    while (!left.empty()) {
+    seen_in_[to] = round_;
+    for (std::size_t looked_at = 0; !left.empty(); ++looked_at) {
+      if (looked_at == most_looked_at) return true;
       const std::size_t group = left.back();
       left.pop_back();
-      for (const std::size_t step : steps_of(group)) {
+      const std::size_t alone[] = {group};
+      const std::span<const std::size_t> steps = groups_[group] ? std::span(groups_[group]->steps()) : std::span(alone);
+      for (const std::size_t step : steps) {
         for (const int dependency : draft_.steps[step].dependencies) {
-          const auto earlier = static_cast<std::size_t>(dependency);
-          const std::size_t other = of_step_[earlier];
+          const std::size_t other = of_step_[static_cast<std::size_t>(dependency)];
           if (other == from && group != to) return true;
-          if (other == from || is_seen[other] || steps_of(other).back() < earliest) continue;
-          is_seen[other] = true;
+          if (other == from || seen_in_[other] == round_) continue;
+          seen_in_[other] = round_;
           left.push_back(other);
         }
       }
@@ -73,9 +71,13 @@ class Grouping {
     return false;
   }
 
+  static constexpr std::size_t most_looked_at = 1024;
+
   const Draft& draft_;
   std::vector<std::size_t> of_step_;
   std::vector<std::optional<FusionGroup>> groups_;  ///< by one of their steps
+  std::vector<std::size_t> seen_in_;                ///< by group: the round of `reaches` that has seen it
+  std::size_t round_ = 0;
 };
 
 /// By block, the only group that uses it; several_groups where there are more.

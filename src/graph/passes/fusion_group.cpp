@@ -17,7 +17,7 @@ namespace {
 
 // So that source, parameters and registers stay within what compilers and launches take.
 constexpr std::size_t most_steps = 512;
-constexpr std::size_t most_arrays = 64;
+constexpr std::size_t most_parameter_bytes = 16 * 1024;
 constexpr std::size_t most_scalars = 256;
 
 WalkStrides first_strides(const kernels::i64* strides, int ndim) { return {strides, strides + ndim}; }
@@ -123,7 +123,8 @@ std::string FusionGroup::take(const FusionGroup& other) {
     all.push_back(std::move(array));
     written.push_back(other.is_written_[i]);
   }
-  if (all.size() > most_arrays) return "they have too many arrays";
+  const std::size_t numbers = all.size() * (1 + fine->size()) + scalars_ + other.scalars_;
+  if (numbers * sizeof(std::int64_t) > most_parameter_bytes) return "they have too many arrays";
   arrays_ = std::move(all);
   is_written_ = std::move(written);
   extents_ = std::move(*fine);

@@ -89,20 +89,20 @@ void relax_order(Draft& draft) {
   const Ancestors as_written(draft.steps);
   Ancestors relaxed(count);
   Histories histories(draft);
-  std::vector<std::size_t> undeclared;
+  std::vector<std::size_t> ordered_with_all;
   for (std::size_t i = 0; i < count; ++i) {
     Step& step = draft.steps[i];
     std::vector<std::size_t> needed;
     histories.step(static_cast<int>(i), [&](int earlier) { needed.push_back(static_cast<std::size_t>(earlier)); });
-    if (step.command->is_declared) {
-      for (const std::size_t other : undeclared) {
+    if (!keeps_order(*step.command)) {
+      for (const std::size_t other : ordered_with_all) {
         if (as_written.holds(i, other)) needed.push_back(other);
       }
     } else {
       for (std::size_t other = 0; other < i; ++other) {
         if (as_written.holds(i, other)) needed.push_back(other);
       }
-      undeclared.push_back(i);
+      ordered_with_all.push_back(i);
     }
     std::sort(needed.begin(), needed.end(), std::greater<>());
     needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
