@@ -264,6 +264,39 @@ __global__ void __launch_bounds__(elementwise_block) across(const __grid_constan
     const i64 rows = params.rows - first_row;
     const i64 columns = params.columns - first_column;
     __syncthreads();  // for the tile before
+    constexpr int turns = tile_edge / tile_lines;
+    // Without bounds all of a thread's loads are under way at once.
+    if (rows >= tile_edge * n && columns >= tile_edge * n && params.in_words && params.out_words) {
+      Vector<In, n> lines[turns][n];
+#pragma unroll
+      for (int turn = 0; turn < turns; ++turn) {
+#pragma unroll
+        for (int i = 0; i < n; ++i) {
+          const i64 column = (threadIdx.y + turn * tile_lines) * n + i;
+          lines[turn][i] = *reinterpret_cast<const Vector<In, n>*>(in + column * params.in_step + x * n);
+        }
+      }
+#pragma unroll
+      for (int turn = 0; turn < turns; ++turn) {
+#pragma unroll
+        for (int j = 0; j < n; ++j) {
+          Vector<Out, n> word;
+#pragma unroll
+          for (int i = 0; i < n; ++i) word.at[i] = F::apply(lines[turn][i].at[j]);
+          words[j][x][threadIdx.y + turn * tile_lines] = word;
+        }
+      }
+      __syncthreads();
+#pragma unroll
+      for (int turn = 0; turn < turns; ++turn) {
+        const int y = threadIdx.y + turn * tile_lines;
+#pragma unroll
+        for (int j = 0; j < n; ++j) {
+          *reinterpret_cast<Vector<Out, n>*>(out + (y * n + j) * params.out_step + x * n) = words[j][y][x];
+        }
+      }
+      continue;
+    }
 #pragma unroll
     for (int y = threadIdx.y; y < tile_edge; y += tile_lines) {
       Vector<In, n> lines[n];

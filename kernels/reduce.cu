@@ -39,7 +39,8 @@ cudaError_t launch_reduce(const ReduceArgs& args, const Target& target) {
   const bool are_few = are_columns(args) && args.kept_extents[args.kept_ndim - 1] < 32 && args.n <= 32;
   if (are_columns(args) && !are_few) return launch_lanes(kernels.lanes, column_params(args), target);
   if (args.n <= reduce_lanes) return launch_lanes(kernels.lanes, row_params(args), target);
-  return launch(kernels.blocks, args.rows * args.chunks, chunk_threads, args, target);
+  const bool is_dense = kernels.dense_chunks != nullptr && are_dense_chunks(args);
+  return launch(is_dense ? kernels.dense_chunks : kernels.blocks, args.rows * args.chunks, chunk_threads, args, target);
 }
 
 }  // namespace refrain::kernels

@@ -12,11 +12,18 @@ namespace refrain::kernels {
 struct ReduceKernels {
   void (*lanes)(LaneParams);
   void (*blocks)(ReduceArgs);
+  void (*dense_chunks)(ReduceArgs);  ///< null: it has two passes
 };
 
 template <class P>
 struct KernelsOfReduction {
-  static ReduceKernels make() { return {reduce_lanes_kernel<P>, reduce_blocks<P>}; }
+  static ReduceKernels make() {
+    if constexpr (P::passes == 1) {
+      return {reduce_lanes_kernel<P>, reduce_blocks<P>, reduce_dense_chunks<P>};
+    } else {
+      return {reduce_lanes_kernel<P>, reduce_blocks<P>, nullptr};
+    }
+  }
 };
 
 ReduceKernels find_sum_kernels(const ReduceArgs& args);

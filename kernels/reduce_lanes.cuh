@@ -86,6 +86,47 @@ __device__ typename F::Acc reduce_own_lanes(const F& fold, const ReduceArgs& arg
   return acc;
 }
 
+/// Vectors that a warp's threads have of a row of reduce_lanes elements.
+inline constexpr int row_vectors = static_cast<int>(reduce_lanes) / (32 * vector_width);
+
+/// Lane j of vectors first, first + step, ..., by halves: a lane an element, or none.
+template <int first, int step, class F>
+__device__ __forceinline__ typename F::Acc combine_vectors(const F& fold,
+                                                           const typename F::Element (&x)[row_vectors][vector_width],
+                                                           int j, int begin, int count) {
+  if constexpr (step >= row_vectors) {
+    const int i = begin + 32 * vector_width * first;
+    return i < count ? fold.take(F::identity(), x[first][j], i + j) : F::identity();
+  } else {
+    return fold.combine(combine_vectors<first, 2 * step>(fold, x, j, begin, count),
+                        combine_vectors<first + step, 2 * step>(fold, x, j, begin, count));
+  }
+}
+
+/// A row of `count` elements, whole vectors and reduce_lanes at most, by a warp: thread t has elements 4 t + j + 128 k.
+/// The first thread has the result.
+template <class F>
+__device__ typename F::Acc reduce_vector_row(const F& fold, const Stored<typename F::In>* first, int count) {
+  const int begin = static_cast<int>(threadIdx.x) % 32 * vector_width;
+  typename F::Element x[row_vectors][vector_width];
+#pragma unroll
+  for (int k = 0; k < row_vectors; ++k) {
+    const int i = begin + 32 * vector_width * k;
+    if (i < count) load_vector(fold, first, i, i, x[k]);
+  }
+  typename F::Acc lanes[vector_width];
+#pragma unroll
+  for (int j = 0; j < vector_width; ++j) {
+    lanes[j] = combine_group(fold, combine_vectors<0, 1>(fold, x, j, begin, count), 32);
+  }
+#pragma unroll
+  for (int half = vector_width / 2; half > 0; half /= 2) {
+#pragma unroll
+    for (int lane = 0; lane < half; ++lane) lanes[lane] = fold.combine(lanes[lane], lanes[lane + half]);
+  }
+  return lanes[0];
+}
+
 /// Combines what a row's threads have. The first of them has the result.
 template <class F>
 __device__ typename F::Acc combine_row(const F& fold, const LaneParams& params, const LaneSpot& spot,
@@ -122,6 +163,9 @@ __global__ void __launch_bounds__(column_threads) reduce_lanes_kernel(const __gr
   const int count = static_cast<int>(args.n - begin < reduce_chunk ? args.n - begin : reduce_chunk);
   const auto* first = static_cast<const Stored<typename P::In>*>(args.in) + row_offset(args, spot.row);
   const auto reduce = [&](const auto& fold, i64 from, int elements) {
+    // Of a warp's own row.
+    const bool is_whole = !params.columns && params.lanes == 32 && elements % vector_width == 0;
+    if (is_whole && has_vectors(fold, args, first)) return reduce_vector_row(fold, first, elements);
     const auto own = reduce_own_lanes(fold, args, first, from, elements, spot.y, params.lanes);
     return combine_row(fold, params, spot, own);
   };

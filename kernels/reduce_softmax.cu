@@ -138,6 +138,68 @@ __global__ void __launch_bounds__(row_threads, sizeof(Wide<In>) == 4 ? 4 : 2)
   for (int k = 0; k < vectors; ++k) store_shares(row, args, begin + 128 * k, to_vectors, x[k], total);
 }
 
+/// Elements of a row that a warp has at a time.
+constexpr int warp_step = 32 * vector_width;
+
+/// The larger, but not NaN where the other is not: its power, which is NaN, makes the row NaN anyway.
+__device__ inline float larger(float a, float b) { return fmaxf(a, b); }
+__device__ inline double larger(double a, double b) { return fmax(a, b); }
+
+/// As softmax_rows, of rows of `vectors` whole steps, dense and aligned: no bounds, so that all is in registers.
+template <class In, int vectors>
+__global__ void __launch_bounds__(row_threads, sizeof(Wide<In>) == 4 ? 4 : 2)
+    softmax_whole_rows(const __grid_constant__ ReduceArgs args) {
+  using T = Wide<In>;
+  const i64 number = (static_cast<i64>(blockIdx.x) * row_threads + threadIdx.x) / 32;
+  if (number >= args.rows) return;
+  const SoftmaxRow<In> row(args, number);
+  const int begin = static_cast<int>(threadIdx.x) % 32 * vector_width;
+  T x[vectors][vector_width];
+#pragma unroll
+  for (int k = 0; k < vectors; ++k) {
+    const auto loaded = *reinterpret_cast<const Elements<In>*>(row.in + begin + warp_step * k);
+#pragma unroll
+    for (int j = 0; j < vector_width; ++j) x[k][j] = convert<T>(loaded.at[j]);
+  }
+  T largest = least_value<T>();
+#pragma unroll
+  for (int k = 0; k < vectors; ++k) {
+#pragma unroll
+    for (const T each : x[k]) largest = larger(largest, each);
+  }
+#pragma unroll
+  for (int half = 16; half > 0; half /= 2) largest = larger(largest, shuffle_xor(largest, half));
+  const auto fold = Softmax<In>::second(largest);
+#pragma unroll
+  for (int k = 0; k < vectors; ++k) {
+#pragma unroll
+    for (T& each : x[k]) each = math::exp(each - fold.shift);
+  }
+  double sums[vector_width];
+#pragma unroll
+  for (int j = 0; j < vector_width; ++j) sums[j] = sum_of_vectors<0, 1>(x, j);
+  const double total = warp_total(sums[0], sums[1], sums[2], sums[3]);
+#pragma unroll
+  for (int k = 0; k < vectors; ++k) {
+    Elements<In> shares;
+#pragma unroll
+    for (int j = 0; j < vector_width; ++j) shares.at[j] = Softmax<In>::share(x[k][j], total);
+    *reinterpret_cast<Elements<In>*>(row.out + begin + warp_step * k) = shares;
+  }
+}
+
+/// Whether softmax_whole_rows takes them.
+bool are_whole(const ReduceArgs& args) {
+  if (!are_dense(args) || args.out_stride != 1) return false;
+  const i64 bytes = element_size(args.in_type) * vector_width < 16 ? element_size(args.in_type) * vector_width : 16;
+  bool all = reinterpret_cast<u64>(args.in) % static_cast<u64>(bytes) == 0 &&
+             reinterpret_cast<u64>(args.out) % static_cast<u64>(bytes) == 0;
+  for (int axis = 0; axis < args.kept_ndim; ++axis) {
+    all = all && args.kept_strides[axis] % vector_width == 0 && args.out_kept_strides[axis] % vector_width == 0;
+  }
+  return all;
+}
+
 /// A block a row of one chunk; a thread has what it has in reduce_blocks. Reads and writes each element once.
 template <class In>
 __global__ void __launch_bounds__(chunk_threads) softmax_chunks(const __grid_constant__ ReduceArgs args) {
@@ -218,6 +280,7 @@ __global__ void __launch_bounds__(column_threads) softmax_columns(const __grid_c
 struct SoftmaxKernels {
   void (*short_rows)(ReduceArgs);
   void (*rows)(ReduceArgs);
+  void (*whole_rows[3])(ReduceArgs);  ///< of 256, 512 and 1024 elements
   void (*chunks)(ReduceArgs);
   void (*long_rows)(ReduceArgs);
   void (*columns)(LaneParams);
@@ -225,7 +288,12 @@ struct SoftmaxKernels {
 
 template <class In>
 SoftmaxKernels kernels_of() {
-  return {softmax_rows<In, 1>, softmax_rows<In, 8>, softmax_chunks<In>, softmax_long_rows<In>, softmax_columns<In>};
+  return {softmax_rows<In, 1>,
+          softmax_rows<In, 8>,
+          {softmax_whole_rows<In, 2>, softmax_whole_rows<In, 4>, softmax_whole_rows<In, 8>},
+          softmax_chunks<In>,
+          softmax_long_rows<In>,
+          softmax_columns<In>};
 }
 
 SoftmaxKernels find_kernels(Type type) {
@@ -252,7 +320,11 @@ cudaError_t launch_softmax(const ReduceArgs& args, const Target& target) {
   }
   if (args.n <= reduce_lanes) {
     constexpr i64 rows = row_threads / 32;
-    return launch(kernels.rows, (args.rows + rows - 1) / rows, row_threads, args, target);
+    auto* kernel = kernels.rows;
+    for (int i = 0; i < 3; ++i) {
+      if (args.n == i64{2 * warp_step} << i && are_whole(args)) kernel = kernels.whole_rows[i];
+    }
+    return launch(kernel, (args.rows + rows - 1) / rows, row_threads, args, target);
   }
   return launch(args.n <= reduce_chunk ? kernels.chunks : kernels.long_rows, args.rows, chunk_threads, args, target);
 }

@@ -19,6 +19,33 @@ __device__ bool is_vector(const T* x) {
   return reinterpret_cast<u64>(x) % alignof(Elements<T>) == 0;
 }
 
+/// vector_width elements from `at` on, which are dense and aligned.
+template <class F>
+__device__ void load_vector(const F&, const Stored<typename F::In>* x, i64 at, i64,
+                            typename F::Element (&elements)[vector_width]) {
+  const auto loaded = *reinterpret_cast<const Elements<Stored<typename F::In>>*>(x + at);
+#pragma unroll
+  for (int lane = 0; lane < vector_width; ++lane) elements[lane] = read_element<typename F::In>(loaded.at, lane);
+}
+template <class In>
+__device__ void load_vector(const Dot<In>& fold, const In* x, i64 at, i64 position,
+                            Pair<In> (&elements)[vector_width]) {
+  const auto left = *reinterpret_cast<const Elements<In>*>(x + at);
+  const auto right = *reinterpret_cast<const Elements<In>*>(fold.other + position);
+#pragma unroll
+  for (int lane = 0; lane < vector_width; ++lane) elements[lane] = {left.at[lane], right.at[lane]};
+}
+
+/// Whether vectors may be loaded from a row on.
+template <class F>
+__device__ bool has_vectors(const F& fold, const ReduceArgs& args, const Stored<typename F::In>* first) {
+  return are_dense(args) && fold.is_dense() && is_vector(first);
+}
+template <class In>
+__device__ bool has_vectors(const Dot<In>& fold, const ReduceArgs& args, const In* first) {
+  return are_dense(args) && fold.is_dense() && is_vector(first) && is_vector(fold.other);
+}
+
 // Shuffles ------------------------------------------------------------------------------------------------
 
 template <class T>

@@ -107,6 +107,7 @@ RawProgram conjugate_gradients(int) {
               },
           .results = {{all.x.get(), bytes}},
           .is_stateless = true,
+          .has_nodes_of_its_own = true,
           .tolerance = 1e-4};
 }
 

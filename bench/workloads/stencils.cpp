@@ -58,7 +58,7 @@ Program jacobi() {
 
 // Conjugate gradients, 0 outside of the grid. -----------------------------------------------------------
 
-constexpr int dot_commands = 3;
+constexpr int dot_commands = 1;
 constexpr int cg_commands = 1 + dot_commands + cg_iterations * (5 + 2 * dot_commands + 8);
 /// Of the solution to its largest element, and of the residual to the one in double.
 constexpr double cg_tolerance = 1e-4;

@@ -49,6 +49,9 @@ constexpr auto op(Array (*fn)(const Array&, SourceLocation)) {
   return [fn](const Array& x) { return fn(x, SourceLocation::current()); };
 }
 
+/// Below it there is -inf alone, of which gelu and silu have the limit.
+constexpr double least = std::numeric_limits<double>::lowest();
+
 double round_to_even(double x) { return std::nearbyint(x); }
 
 std::vector<UnaryOp> unary_ops() {
@@ -76,9 +79,9 @@ std::vector<UnaryOp> unary_ops() {
           {"relu", op(relu), [](double x) { return std::isnan(x) || x > 0 ? x : 0; }, {}},
           {"gelu",
            op(gelu),
-           [](double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; },
+           [](double x) { return x < least ? -0.0 : x * std::erfc(-x / std::sqrt(2.0)) / 2; },
            {.ulps = 3, .of_the_operand = true}},
-          {"silu", op(silu), [](double x) { return x / (1 + std::exp(-x)); }, quotient},
+          {"silu", op(silu), [](double x) { return x < least ? -0.0 : x / (1 + std::exp(-x)); }, quotient},
           {"isnan", op(isnan), [](double x) { return std::isnan(x) ? 1.0 : 0.0; }, {}},
           {"isfinite", op(isfinite), [](double x) { return std::isfinite(x) ? 1.0 : 0.0; }, {}},
           {"logical_not", op(logical_not), [](double x) { return x == 0 ? 1.0 : 0.0; }, {}}};
