@@ -8,7 +8,7 @@
 
 namespace refrain::test {
 
-BOOST_AUTO_TEST_SUITE(error_texts_libraries)
+BOOST_AUTO_TEST_SUITE(host_error_texts_libraries)
 
 BOOST_AUTO_TEST_CASE(a_library_that_is_not_there) {
   check_error_text([] {

@@ -102,7 +102,7 @@ void require_product(const Array& left, const Array& right, DType dtype = f32) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(matmul_, *label("sanitize"))
+BOOST_AUTO_TEST_SUITE(products, *label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(small_and_odd_and_large_shapes) {
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},

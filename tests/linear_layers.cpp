@@ -33,7 +33,7 @@ void require_equal_modes(const std::function<Array()>& fn, const Array& expected
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(linear_, *label("sanitize"))
+BOOST_AUTO_TEST_SUITE(linear_layers, *label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(is_a_product_with_the_transposed_weight_and_a_bias) {
   for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
