@@ -23,11 +23,9 @@ Array whole_numbers(Shape shape, DType dtype = DType::float32, int first = 0) {
   return from_host(values, shape).cast(dtype);
 }
 
-std::vector<double> doubles(const Array& array) { return array.cast(DType::float64).to_vector<double>(); }
-
 void require_equal_modes(const std::function<Array()>& fn, const Array& expected) {
   for (const Mode mode : all_modes) {
-    BOOST_TEST_CONTEXT(mode) { BOOST_TEST(doubles(run_as(mode, fn)) == doubles(expected), per_element()); }
+    BOOST_TEST_CONTEXT(mode) { BOOST_TEST(numbers(run_as(mode, fn)) == numbers(expected), per_element()); }
   }
 }
 
@@ -91,7 +89,7 @@ BOOST_AUTO_TEST_CASE(relu_keeps_nan_as_everywhere) {
   x.select(1).assign(std::nanf(""));
   x.select(2).assign(-infinity);
   for (const bool with_bias : {false, true}) {
-    const std::vector<double> got = doubles(linear(x, ones({3, 8}), with_bias ? ones({3}) : Array(), Activation::relu));
+    const std::vector<double> got = numbers(linear(x, ones({3, 8}), with_bias ? ones({3}) : Array(), Activation::relu));
     for (std::size_t i = 3; i < 6; ++i) BOOST_TEST(std::isnan(got[i]));
     for (std::size_t i = 6; i < 9; ++i) BOOST_TEST(got[i] == 0);
   }

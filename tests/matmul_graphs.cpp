@@ -3,6 +3,7 @@
 #include "support.hpp"
 #include "support_memory.hpp"
 #include "support_reference.hpp"
+#include "support_views.hpp"
 
 #include <refrain/linalg.hpp>
 
@@ -16,14 +17,6 @@ namespace {
 
 /// A product whose sums are long: cuBLASLt splits them, which takes scratch memory.
 constexpr std::int64_t depth = 16384;
-
-Array wave(Shape shape, int first) {
-  std::vector<float> values(static_cast<std::size_t>(shape.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(first)) % 31) / 16 - 1;
-  }
-  return from_host(values, shape);
-}
 
 }  // namespace
 

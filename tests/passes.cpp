@@ -1,7 +1,9 @@
 // What each pass of the optimiser does to small programs, and that it changes no bit.
 
 #include "support.hpp"
+#include "support_memory.hpp"
 #include "support_reference.hpp"
+#include "support_views.hpp"
 
 #include <string>
 #include <vector>
@@ -11,15 +13,6 @@ using boost::unit_test::label;
 namespace refrain::test {
 
 namespace {
-
-/// Numbers with some bits to them.
-Array wave(Shape shape, int first = 0) {
-  std::vector<float> values(static_cast<std::size_t>(shape.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(first)) % 101) * 0.037F - 1.5F;
-  }
-  return from_host(values, shape);
-}
 
 constexpr Passes no_passes{.dead_work = false, .order = false, .fusion = false, .memory = false};
 
@@ -44,6 +37,16 @@ int nodes_with(Fn&& fn, Passes passes = {}) {
     BOOST_TEST(same_bits(output, expected));
   }
   return exec.node_count();
+}
+
+/// What an executable with these passes takes, its output included.
+template <class Fn>
+std::int64_t bytes_of(Fn&& fn, Passes passes) {
+  const auto [graph, output] = capture(fn);
+  synchronize();
+  const auto before = memory_stats(current_device()).live;
+  const GraphExec exec = graph.instantiate({.passes = passes});
+  return memory_stats(current_device()).live - before;
 }
 
 bool says(const GraphExec& exec, const std::string& text) { return exec.explain().find(text) != std::string::npos; }
@@ -130,17 +133,10 @@ BOOST_AUTO_TEST_CASE(temporaries_that_do_not_live_at_once_share_memory) {
     for (int i = 0; i < 10; ++i) y = y * 0.5F;
     return y;
   };
-  const auto bytes = [&](Passes passes) {
-    const auto [graph, output] = capture(program);
-    synchronize();
-    const auto before = memory_stats(current_device()).live;
-    const GraphExec exec = graph.instantiate({.passes = passes});
-    return memory_stats(current_device()).live - before;
-  };
   const std::int64_t one = x.size_bytes();
-  BOOST_TEST(bytes(no_passes) == 10 * one);  // nine temporaries and the output
-  BOOST_TEST(bytes(only(&Passes::memory)) == 3 * one);
-  BOOST_TEST(bytes({}) == one);  // fused, there are none
+  BOOST_TEST(bytes_of(program, no_passes) == 10 * one);  // nine temporaries and the output
+  BOOST_TEST(bytes_of(program, only(&Passes::memory)) == 3 * one);
+  BOOST_TEST(bytes_of(program, {}) == one);  // fused, there are none
   BOOST_TEST(nodes_with(program, only(&Passes::memory)) == 10);
 }
 
@@ -160,6 +156,8 @@ BOOST_AUTO_TEST_CASE(branches_that_may_run_at_once_share_no_memory) {
     return left + right;
   };
   BOOST_TEST(nodes_with(program, only(&Passes::memory)) == 9);
+  // Two blocks in turns for each branch, and the output.
+  BOOST_TEST(bytes_of(program, only(&Passes::memory)) == 5 * x.size_bytes());
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_leaves_nothing_in_shared_memory_cannot_be_left_out) {
@@ -315,6 +313,37 @@ BOOST_AUTO_TEST_CASE(parameters_and_bindings_reach_into_it) {
   exec.replay();
   BOOST_TEST(same_bits(target, (odd + 1) * 5.0F - 5.0F));
   require_error(Errc::not_supported, [&] { exec.enable("add", false); }, {"fused", "optimize = none"});
+}
+
+BOOST_AUTO_TEST_CASE(two_names_of_the_same_memory_stay_two_when_one_is_bound) {
+  const Memory memory(8);
+  const Array x = from_blob(memory.at(), {8});
+  const Array same = from_blob(memory.at(), {8});
+  Array written = from_blob(memory.at(), {8});
+  const auto [graph, y] = capture([&] { return (x + 1) * (same + 2); });
+  const auto [writes, z] = capture([&] {
+    written.assign(5);
+    return x + 1;
+  });
+  const GraphExec exec = graph.instantiate();
+  const GraphExec writing = writes.instantiate();
+  exec.bind(same, full({8}, 10));
+  exec.replay();
+  BOOST_TEST(holds(y, 12));
+  writing.replay();
+  BOOST_TEST(holds(z, 6));
+  writing.bind(x, full({8}, 10));
+  writing.replay();
+  BOOST_TEST(holds(z, 11));
+}
+
+BOOST_AUTO_TEST_CASE(why_commands_stay_apart_is_said) {
+  const Array x = wave({10, 10});
+  const auto [graph, y] = capture([&] {
+    const Array doubled = x * 2;
+    return doubled.transpose(0, 1) + doubled;
+  });
+  BOOST_TEST(says(graph.instantiate(), "stays apart from 'mul' at"));
 }
 
 BOOST_AUTO_TEST_CASE(graphs_in_graphs_clones_and_updates_are_fused_too) {

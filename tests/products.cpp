@@ -27,8 +27,6 @@ Array numbers_of(Shape shape, unsigned seed, DType dtype = f32) {
   return from_host(values, shape).cast(dtype);
 }
 
-std::vector<double> doubles(const Array& array) { return array.cast(f64).to_vector<double>(); }
-
 /// The product of arrays with as many axes each, two at least, and the sum of the terms' magnitudes.
 struct Reference {
   std::vector<double> value;
@@ -41,7 +39,7 @@ struct Reference {
     const auto whole = [&](const Array& array) {
       std::vector<std::int64_t> extents = batch;
       for (int axis = ndim - 2; axis < ndim; ++axis) extents.push_back(array.shape()[axis]);
-      return doubles(array.expand(Shape(extents)));
+      return numbers(array.expand(Shape(extents)));
     };
     const std::vector<double> a = whole(left);
     const std::vector<double> b = whole(right);
@@ -88,7 +86,7 @@ void require_product(const Array& left, const Array& right, DType dtype = f32) {
       BOOST_TEST(same_bits(run_as(mode, [&] { return matmul(left, right); }), eager));
     }
   }
-  const std::vector<double> got = doubles(eager);
+  const std::vector<double> got = numbers(eager);
   BOOST_REQUIRE(got.size() == expected.value.size());
   const auto k = static_cast<double>(left.shape()[left.ndim() - 1]);
   const double of_sums = dtype == f64 ? half_unit(f64) : half_unit(f32);
@@ -202,7 +200,7 @@ BOOST_AUTO_TEST_CASE(fewer_axes_are_broadcast_and_vectors_lose_their_axis) {
   BOOST_TEST(same_bits(matmul(row, a), matmul(row.unsqueeze(0), a).squeeze(1)));
   BOOST_TEST(same_bits(matmul(a, column), matmul(a, column.unsqueeze(1)).squeeze(2)));
   const double sum = matmul(column, column).item<double>();
-  BOOST_TEST(sum == doubles(dot(column, column))[0], boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(sum == numbers(dot(column, column))[0], boost::test_tools::tolerance(1e-6));
   require_product(column.slice({.step = -1}).unsqueeze(0), b);
 }
 
@@ -237,7 +235,7 @@ BOOST_AUTO_TEST_CASE(nan_and_infinity_stay_in_their_rows_and_columns) {
   Array a = ones({4, 8});
   a.select(1).assign(std::nanf(""));
   a.select(2).assign(infinity);
-  const std::vector<double> got = doubles(matmul(a, ones({8, 3})));
+  const std::vector<double> got = numbers(matmul(a, ones({8, 3})));
   for (std::size_t i = 0; i < got.size(); ++i) {
     const std::size_t row = i / 3;
     BOOST_TEST((row == 1 ? std::isnan(got[i]) : got[i] == (row == 2 ? infinity : 8)));
@@ -254,7 +252,7 @@ BOOST_AUTO_TEST_CASE(a_leave_to_be_less_precise_is_bounded) {
     const auto product = [&, precision = precision] { return matmul(a, b, {.precision = precision}); };
     const Array eager = product();
     for (const Mode mode : graph_modes) BOOST_TEST(same_bits(run_as(mode, product), eager));
-    const std::vector<double> got = doubles(eager);
+    const std::vector<double> got = numbers(eager);
     for (std::size_t i = 0; i < got.size(); ++i) {
       BOOST_REQUIRE(std::abs(got[i] - exact.value[i]) <= (2.1 * half + 128 * 0x1p-24) * exact.magnitude[i]);
     }

@@ -14,4 +14,13 @@ inline Array counted(Shape shape) {
   return from_host(numbers, shape);
 }
 
+/// Numbers from -1 to 0.875 of few bits, that go on from `first`.
+inline Array wave(Shape shape, int first = 0) {
+  std::vector<float> numbers(static_cast<std::size_t>(shape.size()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(first)) % 31) / 16 - 1;
+  }
+  return from_host(numbers, shape);
+}
+
 }  // namespace refrain::test

@@ -69,9 +69,8 @@ cublasLtHandle_t blas_handle(int device, SourceLocation where) {
 
 void check(cublasStatus_t status, const char* expression, SourceLocation where) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  // What CUDA has to say about it comes first: a lost device says so everywhere.
-  const cudaError_t cuda = cudaPeekAtLastError();
-  check(cuda, expression, where);
+  // A launch has failed: what CUDA has to say about it tells more, as that the device is lost.
+  if (status == CUBLAS_STATUS_EXECUTION_FAILED) check(cudaPeekAtLastError(), expression, where);
   throw Error(code_of(status), "cublasLt", expression, Blas::get(where).describe(status), where);
 }
 

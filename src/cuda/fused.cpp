@@ -110,6 +110,10 @@ std::string why_no_fusion() {
 }
 
 void make_kernels(const runtime::Plan& plan) {
+  const auto is_fused = [](const runtime::PlannedCommand& planned) {
+    return std::holds_alternative<runtime::FusedCommand>(planned.command->payload);
+  };
+  if (std::count_if(plan.commands.begin(), plan.commands.end(), is_fused) < 2) return;  // made where it is asked for
   std::set<KernelCache::Key> wanted;
   for (const runtime::PlannedCommand& planned : plan.commands) {
     const auto* fused = std::get_if<runtime::FusedCommand>(&planned.command->payload);
@@ -117,7 +121,7 @@ void make_kernels(const runtime::Plan& plan) {
     auto key = key_of(planned.command->device.index, *fused);
     if (!KernelCache::get().has(key)) wanted.insert(std::move(key));
   }
-  if (wanted.size() < 2) return;  // made where it is asked for
+  if (wanted.empty()) return;
   const std::vector<KernelCache::Key> all(wanted.begin(), wanted.end());
   std::atomic<std::size_t> next{0};
   std::exception_ptr failed;

@@ -131,8 +131,8 @@ bool Exec::has_label(std::string_view label) const {
 bool Exec::shares_memory(std::size_t command) const {
   const runtime::PlannedCommand& planned = state_.plan.commands[command];
   const auto overlaps = [&](const Access& own, const void* own_at, const Access& other, const void* other_at) {
-    const auto* a = static_cast<const std::byte*>(own_at);
-    const auto* b = static_cast<const std::byte*>(other_at);
+    const auto* a = static_cast<const std::byte*>(own_at) - own.first;  // their lowest bytes
+    const auto* b = static_cast<const std::byte*>(other_at) - other.first;
     return own.buffer != other.buffer && a < b + (other.end - other.begin) && b < a + (own.end - own.begin);
   };
   for (std::size_t k = 0; k < planned.addresses.size(); ++k) {

@@ -17,6 +17,7 @@ struct Binder {
   BoundCommand& self;
   void* const* addresses;
   std::size_t access_count;
+  const BoundCommand* before;
 
   static BoundCommand::Run nothing() {
     return [](const BoundCommand&, std::span<const GeneratorPosition>) {};
@@ -93,7 +94,9 @@ struct Binder {
 
   BoundCommand::Run operator()(runtime::FusedCommand& command) const {
     self.addresses_.assign(addresses, addresses + access_count);
-    self.engine_ = std::make_shared<const jit::HostEngine>(command.expression);
+    const auto* old = before != nullptr ? std::get_if<runtime::FusedCommand>(&before->payload_) : nullptr;
+    const bool is_same = old != nullptr && old->expression == command.expression;
+    self.engine_ = is_same ? before->engine_ : std::make_shared<const jit::HostEngine>(command.expression);
     return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {
       const auto& fused = std::get<runtime::FusedCommand>(bound.payload_);
       thread_local std::vector<kernels::RandomArgs> drawn;
@@ -128,8 +131,9 @@ struct Binder {
   }
 };
 
-BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses) : payload_(command.payload) {
-  run_ = std::visit(Binder{*this, addresses, command.accesses.size()}, payload_);
+BoundCommand::BoundCommand(const runtime::Command& command, void* const* addresses, const BoundCommand* before)
+    : payload_(command.payload) {
+  run_ = std::visit(Binder{*this, addresses, command.accesses.size(), before}, payload_);
 }
 
 }  // namespace refrain::host

@@ -16,7 +16,8 @@ namespace refrain::host {
 /// A command with its addresses filled in, ready to run on any thread.
 class BoundCommand {
  public:
-  BoundCommand(const runtime::Command& command, void* const* addresses);
+  /// `before`: what it takes the place of, whose preparations serve again where they can.
+  BoundCommand(const runtime::Command& command, void* const* addresses, const BoundCommand* before = nullptr);
 
   bool is_enabled() const noexcept { return is_enabled_; }
   void enable(bool is_enabled) noexcept { is_enabled_ = is_enabled; }

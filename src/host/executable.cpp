@@ -101,7 +101,7 @@ class HostExecutable final : public runtime::Executable {
   void change(std::size_t command, const runtime::PlannedCommand& planned) override {
     BoundCommand& changed = own().commands[command];
     const bool is_enabled = changed.is_enabled();
-    changed = BoundCommand(*planned.command, planned.addresses.data());
+    changed = BoundCommand(*planned.command, planned.addresses.data(), &changed);
     changed.enable(is_enabled);
   }
 

@@ -155,41 +155,42 @@ void HostEngine::place_values() {
   }
   for (const int result : expression_->results) last_use[static_cast<std::size_t>(result)] = never;
   std::vector<int> free_registers;
+  std::vector<Source> values;  // by instruction
   for (std::size_t i = 0; i < code.size(); ++i) {
     const Instruction& instruction = code[i];
     if (instruction.kind != Instruction::Kind::op) {
       const auto kind = instruction.kind == Instruction::Kind::load     ? Source::Kind::memory
                         : instruction.kind == Instruction::Kind::scalar ? Source::Kind::scalar
                                                                         : Source::Kind::drawn;
-      values_.push_back({kind, instruction.number});
+      values.push_back({kind, instruction.number});
       continue;
     }
     Op op{};
     op.operand_count = operand_count(instruction);
     op.row = find_row(instruction, op.operand_count);
     for (int k = 0; k < op.operand_count; ++k) {
-      op.operands[k] = values_[static_cast<std::size_t>(instruction.operands[k])];
+      op.operands[k] = values[static_cast<std::size_t>(instruction.operands[k])];
     }
     // A row may write what it reads, element by element: of one size only.
     std::vector<int> free_afterwards;
     for (int k = 0; k < op.operand_count; ++k) {
       const auto operand = static_cast<std::size_t>(instruction.operands[k]);
-      if (values_[operand].kind != Source::Kind::own || last_use[operand] != i) continue;
+      if (values[operand].kind != Source::Kind::own || last_use[operand] != i) continue;
       last_use[operand] = never;  // given back once
       const bool is_of_size = element_size(code[operand].type) == element_size(instruction.type);
-      (is_of_size ? free_registers : free_afterwards).push_back(values_[operand].number);
+      (is_of_size ? free_registers : free_afterwards).push_back(values[operand].number);
     }
     op.result = result_of(i, free_registers);
     free_registers.insert(free_registers.end(), free_afterwards.begin(), free_afterwards.end());
     ops_.push_back(op);
-    values_.push_back(op.result);
+    values.push_back(op.result);
   }
   const bool is_in_place = std::any_of(expression_->outputs.begin(), expression_->outputs.end(),
                                        [](const Layout& output) { return output.is_in_place; });
   for (std::size_t k = 0; k < expression_->results.size(); ++k) {
     const auto result = static_cast<std::size_t>(expression_->results[k]);
     const int output = static_cast<int>(k);
-    Source& value = values_[result];
+    Source& value = values[result];
     if (value.kind == Source::Kind::output && value.number == output) continue;
     const Row copy = kernels::Finders<kernels::RowOf>::copy(code[result].type, code[result].type);
     if (value.kind == Source::Kind::memory && is_in_place) {  // another store may come first

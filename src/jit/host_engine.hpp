@@ -48,7 +48,6 @@ class HostEngine {
   void run_rows(Frame& frame) const;
 
   std::shared_ptr<const Expression> expression_;
-  std::vector<Source> values_;  ///< by instruction
   std::vector<Op> ops_;
   std::vector<Store> stores_;
   int registers_ = 0;

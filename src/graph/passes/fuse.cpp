@@ -30,6 +30,12 @@ class Grouping {
   }
 
   std::size_t group_of(std::size_t step) const { return of_step_[step]; }
+  bool has_joined() const {
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [](const auto& group) { return group && group->steps().size() > 1; });
+  }
+  /// Of the first steps that could not be joined: why.
+  const std::vector<std::string>& apart() const noexcept { return apart_; }
   /// The group of that number, where there is one; else a step alone.
   const std::optional<FusionGroup>& operator[](std::size_t group) const { return groups_[group]; }
 
@@ -40,7 +46,14 @@ class Grouping {
     if (draft_.steps[before].command->device != draft_.steps[step].command->device) return;
     if (reaches(before, own) || reaches(own, before)) return;
     FusionGroup together = *groups_[own];
-    if (!together.take(*groups_[before]).empty()) return;
+    if (const std::string why_not = together.take(*groups_[before]); !why_not.empty()) {
+      if (apart_.size() < most_told) {
+        const std::size_t last = groups_[before]->steps().back();
+        apart_.push_back(place(*draft_.steps[step].command) + " stays apart from " +
+                         place(*draft_.steps[last].command) + ": " + why_not);
+      }
+      return;
+    }
     for (const std::size_t taken : groups_[before]->steps()) of_step_[taken] = own;
     groups_[own] = std::move(together);
     groups_[before].reset();
@@ -72,12 +85,14 @@ class Grouping {
   }
 
   static constexpr std::size_t most_looked_at = 1024;
+  static constexpr std::size_t most_told = 16;
 
   const Draft& draft_;
   std::vector<std::size_t> of_step_;
   std::vector<std::optional<FusionGroup>> groups_;  ///< by one of their steps
   std::vector<std::size_t> seen_in_;                ///< by group: the round of `reaches` that has seen it
   std::size_t round_ = 0;
+  std::vector<std::string> apart_;
 };
 
 /// By block, the only group that uses it; several_groups where there are more.
@@ -135,17 +150,20 @@ std::vector<std::size_t> ordered(const Draft& draft, const Grouping& grouping) {
 
 void fuse(Draft& draft) {
   const std::size_t count = draft.steps.size();
-  const std::string why_not = runtime::backend(draft.program.device.kind).why_no_fusion();
-  if (!why_not.empty()) {
-    draft.say("fusion: none, for " + why_not, Severity::warning);
-    return;
-  }
   if (count > Ancestors::most_steps) {
     draft.say("fusion: none, for " + std::to_string(count) + " commands are too many to compare");
     return;
   }
   Grouping grouping(draft);
   grouping.join_all();
+  for (const std::string& text : grouping.apart()) draft.say("fusion: " + text);
+  if (!grouping.has_joined()) return;
+  // Asked last, for the answer may take the loading of a library.
+  const std::string why_not = runtime::backend(draft.program.device.kind).why_no_fusion();
+  if (!why_not.empty()) {
+    draft.say("fusion: none, for " + why_not, Severity::warning);
+    return;
+  }
   const std::vector<std::size_t> users = only_users(draft, grouping);
   std::vector<Step> steps;
   std::vector<int> became(count, -1);  // by group

@@ -44,16 +44,8 @@ class Builder {
   };
 
   Walked along_group(Walked array, const Step& step) const {
-    array.strides = refine_strides(own_extents(step), array.strides, group_.extents());
+    array.strides = refine_strides(extents_of(step), array.strides, group_.extents());
     return array;
-  }
-
-  static Extents own_extents(const Step& step) {
-    const auto* elementwise = std::get_if<ElementwiseCommand>(&step.command->payload);
-    if (elementwise == nullptr) return {std::get<RandomCommand>(step.command->payload).args.size};
-    const auto& args = elementwise->args;
-    if (args.contiguous || args.ndim == 0) return {args.size};
-    return {args.extents, args.extents + args.ndim};
   }
 
   Known* find(const Walked& array) {

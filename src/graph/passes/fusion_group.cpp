@@ -2,14 +2,12 @@
 
 #include "kernels/elementwise.hpp"
 #include "kernels/random_plan.hpp"
-#include "runtime/order.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace refrain::graph {
 
-using runtime::AccessMode;
 using runtime::ElementwiseCommand;
 using runtime::RandomCommand;
 
@@ -27,13 +25,6 @@ Walked walked(const Step& step, int access, kernels::Type type, WalkStrides stri
   return {step.blocks[k], step.command->accesses[k], type, std::move(strides)};
 }
 
-/// An elementwise step's axes.
-Extents extents_of(const kernels::ElementwiseArgs& args) {
-  if (args.contiguous) return {args.size};
-  if (args.ndim == 0) return {1};
-  return {args.extents, args.extents + args.ndim};
-}
-
 }  // namespace
 
 bool Walked::meets(const Walked& other) const noexcept {
@@ -43,6 +34,13 @@ bool Walked::meets(const Walked& other) const noexcept {
   const std::int64_t other_origin = other.access.buffer->history_origin();
   return access.begin + origin < other.access.end + other_origin &&
          other.access.begin + other_origin < access.end + origin;
+}
+
+Extents extents_of(const Step& step) {
+  if (const auto* draw = std::get_if<RandomCommand>(&step.command->payload)) return {draw->args.size};
+  const auto& args = std::get<ElementwiseCommand>(step.command->payload).args;
+  if (args.contiguous || args.ndim == 0) return {args.size};
+  return {args.extents, args.extents + args.ndim};
 }
 
 Walked output_of(const Step& step) {
@@ -73,7 +71,7 @@ std::optional<FusionGroup> FusionGroup::of(const Draft& draft, std::size_t numbe
     group.is_written_.push_back(is_written);
   };
   if (const auto* elementwise = std::get_if<ElementwiseCommand>(&step.command->payload)) {
-    group.extents_ = extents_of(elementwise->args);
+    group.extents_ = extents_of(step);
     for (int k = 0; k < elementwise->args.input_count; ++k) {
       if (elementwise->in_access[static_cast<std::size_t>(k)] >= 0) {
         add(input_of(step, k), false);
@@ -85,7 +83,7 @@ std::optional<FusionGroup> FusionGroup::of(const Draft& draft, std::size_t numbe
     return group;
   }
   if (const auto* draw = std::get_if<RandomCommand>(&step.command->payload)) {
-    group.extents_ = {draw->args.size};
+    group.extents_ = extents_of(step);
     group.grid_ = draw->args.grid;
     group.numbers_per_draw_ = kernels::numbers_per_draw(draw->args.distribution, draw->args.type);
     add(output_of(step), true);
@@ -116,7 +114,7 @@ std::string FusionGroup::take(const FusionGroup& other) {
         written[k] = written[k] || other.is_written_[i];
         is_known = true;
       } else if (is_written_[k] || other.is_written_[i]) {
-        return "one reads elements at other positions than another writes them";
+        return "one touches what another writes at other positions, or by another name";
       }
     }
     if (is_known) continue;

@@ -18,11 +18,10 @@ struct Walked {
   kernels::Type type = kernels::Type::float32;
   WalkStrides strides;
 
-  /// Where its first element is: in its block, or among all that is other code's.
-  std::int64_t begin() const noexcept { return access.begin + access.first + access.buffer->history_origin(); }
-  /// Whether each position is the same element in both.
+  /// Whether each position is the same element in both, whatever is bound: two names of other code's bytes are not.
   bool is_same(const Walked& other) const noexcept {
-    return meets(other) && begin() == other.begin() && type == other.type && strides == other.strides;
+    return block == other.block && access.begin == other.access.begin && access.first == other.access.first &&
+           type == other.type && strides == other.strides;
   }
   /// Whether both may have an element in common.
   bool meets(const Walked& other) const noexcept;
@@ -55,7 +54,8 @@ class FusionGroup {
   int numbers_per_draw_ = 0;
 };
 
-/// The arrays of a step that can be fused, along its own axes.
+/// The axes of a step that can be fused, and its arrays along them.
+Extents extents_of(const Step& step);
 Walked output_of(const Step& step);
 /// `k`: an input of an elementwise step that is an array.
 Walked input_of(const Step& step, int k);

@@ -3,10 +3,10 @@
 namespace refrain::graph {
 
 std::span<const Pass> passes() {
-  static constexpr Pass all[] = {{"dead work", &Passes::dead_work, drop_dead_work},
-                                 {"order", &Passes::order, relax_order},
-                                 {"fusion", &Passes::fusion, fuse},
-                                 {"memory", &Passes::memory, plan_memory}};
+  static constexpr Pass all[] = {{&Passes::dead_work, drop_dead_work},
+                                 {&Passes::order, relax_order},
+                                 {&Passes::fusion, fuse},
+                                 {&Passes::memory, plan_memory}};
   return all;
 }
 

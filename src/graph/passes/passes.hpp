@@ -10,7 +10,6 @@ namespace refrain::graph {
 
 /// One optimising pass. It keeps the program's results, bit for bit, and says in `diagnostics` what it did.
 struct Pass {
-  const char* name;
   bool Passes::*is_on;
   void (*run)(Draft& draft);
 };
