@@ -80,7 +80,7 @@ std::string difference(const std::vector<double>& expected, const std::vector<fl
   if (found.size() != expected.size()) {
     return std::to_string(found.size()) + " elements where there should be " + std::to_string(expected.size());
   }
-  double largest = 1;
+  double largest = 0;
   for (const double each : expected) largest = std::max(largest, std::abs(each));
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (!(std::abs(found[i] - expected[i]) <= tolerance * largest)) {

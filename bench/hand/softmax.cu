@@ -56,7 +56,7 @@ RawProgram shares(int) {
               },
           .results = {{out.get(), bytes}},
           .is_stateless = true,
-          .tolerance = 1e-6};
+          .tolerance = 2e-6};
 }
 
 }  // namespace

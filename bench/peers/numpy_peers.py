@@ -192,11 +192,11 @@ WORKLOADS = (
     ("add_64m", 1, add),
     ("sum_64m", 2, total),
     ("transpose_8k", 1, transpose),
-    ("softmax_4096x1024", 5, softmax),
+    ("softmax_4096x1024", 1, softmax),
     ("fork_join_8x16", 263, fork_join),
     ("jacobi_256x50", 450, jacobi),
     ("blackscholes_1m", 35, black_scholes),
-    ("layernorm_gelu", 11, layernorm_gelu),
+    ("layernorm_gelu", 9, layernorm_gelu),
 )
 
 

@@ -10,19 +10,25 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace refrain::bench {
 namespace {
 
-/// What is wrong, when element i is not `expected(i)` to within `bound` of the larger of it and 1.
+/// What is wrong with `size` elements, of which element i is to be `expected(i)` to within `bound` of the larger of it
+/// and `scale`.
 template <class Expected>
-std::string first_difference(const Array& result, double bound, Expected expected) {
+std::string first_difference(const Array& result, std::int64_t size, double bound, Expected expected,
+                             double scale = 1) {
   const std::vector<float> found = result.to_vector<float>();
+  if (std::ssize(found) != size) {
+    return std::to_string(found.size()) + " elements where there should be " + std::to_string(size);
+  }
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double wanted = expected(static_cast<std::int64_t>(i));
     const double off = std::abs(static_cast<double>(found[i]) - wanted);
-    if (off <= bound * std::max(std::abs(wanted), 1.0)) continue;
+    if (off <= bound * std::max(std::abs(wanted), scale)) continue;
     return "element " + std::to_string(i) + " is " + std::to_string(found[i]) + " and not " + std::to_string(wanted);
   }
   return "";
@@ -39,7 +45,7 @@ Program copy() {
           },
           {},
           [](const std::vector<Array>& results, int) {
-            return first_difference(results[0], 0, [](std::int64_t i) { return real(number_at(i)); });
+            return first_difference(results[0], large, 0, [](std::int64_t i) { return real(number_at(i)); });
           }};
 }
 
@@ -49,7 +55,7 @@ Program add() {
   return {[x, y]() -> std::vector<Array> { return {x + y}; },
           {},
           [](const std::vector<Array>& results, int) {
-            return first_difference(results[0], 1e-7,
+            return first_difference(results[0], large, 1e-7,
                                     [](std::int64_t i) { return real(number_at(i)) + real(number_at(large - 1 - i)); });
           }};
 }
@@ -61,7 +67,7 @@ Program total() {
   return {[x]() -> std::vector<Array> { return {sum(x)}; },
           {},
           [exact](const std::vector<Array>& results, int) {
-            return first_difference(results[0], 1e-7, [exact](std::int64_t) { return exact; });
+            return first_difference(results[0], 1, 1e-7, [exact](std::int64_t) { return exact; });
           }};
 }
 
@@ -75,20 +81,19 @@ Program totals(std::int64_t rows, std::int64_t columns, int axis) {
             for (std::int64_t i = 0; i < rows * columns; ++i) {
               exact[static_cast<std::size_t>(axis == 0 ? i % columns : i / columns)] += real(number_at(i));
             }
-            return first_difference(results[0], 1e-7,
+            return first_difference(results[0], std::ssize(exact), 1e-7,
                                     [&](std::int64_t i) { return exact[static_cast<std::size_t>(i)]; });
           }};
 }
 
-constexpr std::int64_t side = 8192;  // large = side x side
-
 Program rolled() {
-  const Array x = number_array({side, side});
+  const Array x = number_array({transposed_extent, transposed_extent});
   return {[x]() -> std::vector<Array> { return {roll(x, 1, 1)}; },
           {},
           [](const std::vector<Array>& results, int) {
-            return first_difference(
-                results[0], 0, [](std::int64_t i) { return real(number_at(i % side == 0 ? i + side - 1 : i - 1)); });
+            return first_difference(results[0], large, 0, [](std::int64_t i) {
+              return real(number_at(i % transposed_extent == 0 ? i + transposed_extent - 1 : i - 1));
+            });
           }};
 }
 
@@ -97,7 +102,7 @@ Program transpose() {
   return {[x]() -> std::vector<Array> { return {x.transpose(0, 1).contiguous()}; },
           {},
           [](const std::vector<Array>& results, int) {
-            return first_difference(results[0], 0, [](std::int64_t i) {
+            return first_difference(results[0], large, 0, [](std::int64_t i) {
               return real(number_at(i % transposed_extent * transposed_extent + i / transposed_extent));
             });
           }};
@@ -115,8 +120,8 @@ Program chain(std::int64_t elements) {
             return {z};
           },
           {},
-          [](const std::vector<Array>& results, int) {
-            return first_difference(results[0], 1e-5, [](std::int64_t i) {
+          [elements](const std::vector<Array>& results, int) {
+            return first_difference(results[0], elements, 1e-5, [](std::int64_t i) {
               double z = real(number_at(i));
               const double addend = z * 0.25 + 1;
               for (int k = 0; k < chain_pairs; ++k) z = z * real(chain_scale) + addend;
@@ -134,9 +139,10 @@ Program shares() {
             for (std::int64_t i = 0; i < matrix_rows * matrix_columns; ++i) {
               totals[static_cast<std::size_t>(i / matrix_columns)] += std::exp(real(number_at(i)) * 8);
             }
-            return first_difference(results[0], 1e-6, [&](std::int64_t i) {
+            const auto share = [&](std::int64_t i) {
               return std::exp(real(number_at(i)) * 8) / totals[static_cast<std::size_t>(i / matrix_columns)];
-            });
+            };
+            return first_difference(results[0], matrix_rows * matrix_columns, 2e-6, share, 0);
           }};
 }
 

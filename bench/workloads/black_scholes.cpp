@@ -21,7 +21,7 @@ constexpr double half_variance = 0.5 * double{volatility} * double{volatility};
 Array share_below(const Array& x) { return (erf(x * std::sqrt(0.5)) + 1) * 0.5; }
 double share_below(double x) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); }
 
-/// The other price, call or put.
+/// What is wrong with the prices, each calculated on its own.
 std::string check_prices(const std::vector<Array>& results) {
   const Contracts all = make_contracts();
   std::vector<double> calls;
