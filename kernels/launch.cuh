@@ -10,6 +10,8 @@ namespace refrain::kernels {
 /// Launches a kernel of one parameter on a stream, adds it to a graph, or changes an executable's node.
 template <class Params>
 cudaError_t launch(void (*kernel)(Params), i64 grid, dim3 threads, Params params, const Target& target) {
+  constexpr i64 most = 0x7fffffff;  // what a grid can have: more would be another number
+  if (grid > most) return cudaErrorInvalidConfiguration;
   void* arguments[] = {&params};
   const void* function = reinterpret_cast<const void*>(kernel);
   const dim3 blocks(static_cast<unsigned>(grid));

@@ -26,17 +26,22 @@ struct HostCount {
 template <class Bits, class Index>
 void gather(const MoveArgs& args) {
   Bits* out = static_cast<Bits*>(args.out);
-  const bool is_dense = args.strides[args.ndim - 1] == 1;  // along the input, so a run has one index at most
+  const i64 stride = args.strides[args.ndim - 1];
+  const bool has_one_index = args.index_strides[args.ndim - 1] == 0;  // a run, or none
   for (i64 i = 0; i < args.size;) {
     const Run run = run_at(args, i);
     i64 place = 0;
-    if (!is_dense) {
+    if (!has_one_index) {
       for (i64 k = 0; k < run.length; ++k) out[i + k] = element_of<Bits, Index>(args, run, k);
-    } else if (find_element<Index>(args, run, 0, place)) {
-      std::memcpy(out + i, static_cast<const Bits*>(args.in) + place,
-                  static_cast<std::size_t>(run.length) * sizeof(Bits));
-    } else {
+    } else if (!find_element<Index>(args, run, 0, place)) {
       std::fill_n(out + i, run.length, from_bits<Bits>(args.fill));
+    } else {
+      const Bits* from = static_cast<const Bits*>(args.in) + place;
+      if (stride == 1) {
+        std::memcpy(out + i, from, static_cast<std::size_t>(run.length) * sizeof(Bits));
+      } else {
+        for (i64 k = 0; k < run.length; ++k) out[i + k] = from[k * stride];
+      }
     }
     i += run.length;
   }

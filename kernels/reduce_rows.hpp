@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 
 #include "kernels/host_loops.hpp"
 #include "kernels/reduce_choices.hpp"

@@ -89,11 +89,9 @@ template <class P>
 struct HostSoftmax {
   static HostReduction make() {
     return [](const ReduceArgs& args) {
-      if constexpr (requires { &P::share; }) {
-        using In = typename P::In;
-        if (are_columns(args)) return softmax_columns<In>(args);
-        for (i64 row = 0; row < args.rows; ++row) SoftmaxRow<In>(args, row).run();
-      }
+      using In = typename P::In;
+      if (are_columns(args)) return softmax_columns<In>(args);
+      for (i64 row = 0; row < args.rows; ++row) SoftmaxRow<In>(args, row).run();
     };
   }
 };

@@ -48,6 +48,11 @@ BOOST_AUTO_TEST_CASE(a_product_of_two_devices) {
   check_error_text([&] { matmul(left, right); });
 }
 
+BOOST_AUTO_TEST_CASE(a_product_of_more_matrices_than_are_counted) {
+  const Array many = ones({1, 1, 1}).expand({std::int64_t{1} << 31, 1, 1});
+  check_error_text([&] { matmul(many, ones({1, 1})); });
+}
+
 BOOST_AUTO_TEST_CASE(an_array_that_is_bound_to_a_product_it_is_not_aligned_for) {
   const Array x = ones({4, 4});
   const GraphExec exec = capture([&] { return matmul(x, x); }).first.instantiate();

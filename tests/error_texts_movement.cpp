@@ -83,6 +83,11 @@ BOOST_AUTO_TEST_CASE(indices_of_too_many_axes) {
   check_error_text([] { take(ones({1, 1, 1, 1, 2}), zeros({1, 1, 1, 1, 1}, {.dtype = DType::int64}), -1); });
 }
 
+BOOST_AUTO_TEST_CASE(arrays_that_are_too_long_together) {
+  const Array none = zeros({0, std::int64_t{1} << 62});
+  check_error_text([&] { concatenate({none, none}, 1); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace refrain::test

@@ -29,6 +29,19 @@ BOOST_AUTO_TEST_CASE(a_dot_product_of_other_shapes) {
   check_error_text([] { dot(ones({2}), ones({3})); });
 }
 
+BOOST_AUTO_TEST_CASE(a_dot_product_of_bools) {
+  const Array truth = ones({3}, {.dtype = DType::bool_});
+  check_error_text([&] { dot(truth, truth); });
+}
+
+BOOST_AUTO_TEST_CASE(a_dot_product_of_two_devices) {
+  const auto devices = two_devices();
+  if (!devices) return;
+  const Array left = ones({3}, {.device = devices->first});
+  const Array right = ones({3}, {.device = devices->second});
+  check_error_text([&] { dot(left, right); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace refrain::test

@@ -290,6 +290,20 @@ BOOST_AUTO_TEST_CASE(products_of_several_streams_do_not_disturb_each_other) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_product_that_is_refused_leaves_nothing_in_a_capture) {
+  const Array whole = ones({2, 3, 4}, {.dtype = DType::int32});
+  const Array b = numbers_of({3, 4, 5}, 40);
+  const Array weight = numbers_of({5, 4}, 41);
+  const Array x = numbers_of({2, 3}, 42);
+  const Array bias = numbers_of({5}, 43, f16);
+  const auto [graph, product] = capture([&] {
+    require_error(Errc::invalid_value, [&] { matmul(whole, b); });  // which would cast first
+    require_error(Errc::invalid_value, [&] { linear(x, weight, bias); });
+    return matmul(b.select(0), weight.flip(0));  // the copy of what runs backwards, and the product
+  });
+  BOOST_TEST(labels(graph) == (std::vector<std::string>{"matmul", "matmul"}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace refrain::test

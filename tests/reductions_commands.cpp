@@ -4,6 +4,7 @@
 
 #include <refrain/reduce.hpp>
 
+#include <cmath>
 #include <functional>
 
 using boost::unit_test::label;
@@ -116,6 +117,23 @@ BOOST_AUTO_TEST_CASE(other_types_are_cast_first) {
   require_commands({float_folds()[0]}, x, 2);
   require_commands(two_passes(), x, 2);
   require_commands({softmax_op}, x, 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_refused_leaves_no_cast_in_a_capture) {
+  const Array whole = ones({2, 3}, {.dtype = DType::int32});
+  const auto [graph, total] = capture([&] {
+    require_error(Errc::invalid_value, [&] { var(whole, 2); });
+    require_error(Errc::invalid_value, [&] { norm(whole, 2); });
+    require_error(Errc::invalid_value, [&] { logsumexp(whole, 2); });
+    require_error(Errc::invalid_value, [&] { softmax(whole, 2); });
+    return sum(whole);
+  });
+  BOOST_TEST(graph.node_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_variance_of_nothing_is_nothing_by_its_divisor) {
+  for (const double correction : {-2.0, -1.0}) BOOST_TEST(var(ones({0}), {}, correction).item<float>() == 0);
+  for (const double correction : {0.0, 1.0}) BOOST_TEST(std::isnan(var(ones({0}), {}, correction).item<float>()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(phases_give_what_one_command_gives) {
       [](const Array& a) { return sum(a, -1); }, [](const Array& a) { return var(a, -1); },
       [](const Array& a) { return norm(a, -1); }, [](const Array& a) { return logsumexp(a, -1); },
       [](const Array& a) { return argmin(a, -1); }};
-  for (const DType dtype : {f16, f32}) {
+  for (const DType dtype : {f16, DType::bfloat16, f32, DType::float64}) {
     const Array x = normal_numbers(17 * 8192 + 5, dtype, 9);
     const Array rows = x.expand({512, x.size()});
     for (const auto& op : ops) BOOST_TEST(same_bits(op(rows).select(511), op(x)));

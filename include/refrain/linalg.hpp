@@ -31,7 +31,7 @@ enum class Activation : unsigned char { none, relu, gelu, silu, tanh, sigmoid };
 /// The matrix product over the last axis of `left` and the last but one of `right`, (..., m, k) x (..., k, n) to
 /// (..., m, n); axes before those are broadcast. An operand of one axis is taken as a row on the left and a column on
 /// the right, and that axis is left out of the result. Operands of two dtypes are promoted. Transposed operands and
-/// slices are read where they are; those without a dense axis are copied first.
+/// slices are read where they are; those without a dense axis, and those whose rows repeat, are copied first.
 Array matmul(const Array& left, const Array& right, MatmulOptions options = {},
              SourceLocation where = SourceLocation::current());
 

@@ -25,7 +25,7 @@ struct Count {
 };
 
 /// As many elements as a Shape may have.
-constexpr std::int64_t most_elements = std::int64_t{1} << 60;
+constexpr std::int64_t most_elements = (std::int64_t{1} << 60) - 1;
 
 Array make_numbers(const Count& count, kernels::MoveArgs args) {
   const Device device = count.device.value_or(current_device());
@@ -61,7 +61,8 @@ double as_double(const Scalar& value) { return is_floating(value.dtype) ? value.
 void refuse_long(bool is_long, const Count& count) {
   if (!is_long) return;
   throw Error(Errc::invalid_value, count.label, count.what,
-              "has more than 2^60 elements, too many to address; give a larger step", count.where);
+              "has 2^60 elements or more, too many to address; give a larger step, or bounds that are nearer",
+              count.where);
 }
 
 /// Whether both fit the dtype, an integer's or a float's.
@@ -102,7 +103,7 @@ Array count_floats(double start, double stop, double step, const Count& count) {
   args.start.f = start;
   args.step.f = step;
   const double size = std::ceil((stop - start) / step);
-  refuse_long(size > static_cast<double>(most_elements), count);
+  refuse_long(size >= 0x1p60, count);
   args.size = size > 0 ? static_cast<std::int64_t>(size) : 0;
   return make_numbers(count, args);
 }

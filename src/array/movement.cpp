@@ -47,6 +47,10 @@ Array join(std::span<const Array> arrays, int axis, const char* label, SourceLoc
   for (const Array& array : arrays) {
     require_one_device(first, array, label, where);
     dtype = promote(dtype, array.dtype());
+    if (array.shape()[axis] > std::numeric_limits<std::int64_t>::max() - along) {
+      throw Error(Errc::invalid_value, label, std::to_string(arrays.size()) + " arrays",
+                  "are together longer than 2^63 - 1 along axis " + std::to_string(axis) + "; give fewer", where);
+    }
     along += array.shape()[axis];
     reads.push_back(whole(array, AccessMode::read));
   }
@@ -89,6 +93,11 @@ bool is_one_walk(std::int64_t outer_stride, std::int64_t extent, std::int64_t st
          static_cast<std::uint64_t>(extent) * static_cast<std::uint64_t>(stride);
 }
 
+/// Wraps around, as above.
+std::int64_t times(std::int64_t x, std::int64_t y) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y));
+}
+
 /// Adds an axis of the result: to the last one where both are one walk, and the elements of it move on together.
 void add_axis(MoveArgs& args, std::int64_t extent, std::int64_t stride, std::int64_t index_stride, std::int64_t shift) {
   if (extent == 1) return;
@@ -96,8 +105,8 @@ void add_axis(MoveArgs& args, std::int64_t extent, std::int64_t stride, std::int
   const bool joins = last >= 0 && shift == 0 && is_one_walk(args.strides[last], extent, stride) &&
                      is_one_walk(args.index_strides[last], extent, index_stride);
   const int axis = joins ? last : args.ndim++;
-  args.extents[axis] = joins ? args.extents[axis] * extent : extent;
-  args.shifts[axis] = joins ? args.shifts[axis] * extent : shift;
+  args.extents[axis] = joins ? times(args.extents[axis], extent) : extent;
+  args.shifts[axis] = joins ? times(args.shifts[axis], extent) : shift;
   args.strides[axis] = stride;
   args.index_strides[axis] = index_stride;
 }
@@ -108,7 +117,7 @@ void add_taken(MoveArgs& args, std::int64_t extent, std::int64_t stride) {
   const int last = args.taken_ndim - 1;
   const bool joins = last >= 0 && is_one_walk(args.taken_strides[last], extent, stride);
   const int axis = joins ? last : args.taken_ndim++;
-  args.taken_extents[axis] = joins ? args.taken_extents[axis] * extent : extent;
+  args.taken_extents[axis] = joins ? times(args.taken_extents[axis], extent) : extent;
   args.taken_strides[axis] = stride;
 }
 

@@ -225,7 +225,10 @@ Scalar identity(const Reduction& reduction) {
     case ReduceOp::prod: return Scalar(1);
     case ReduceOp::all: return Scalar(true);
     case ReduceOp::logsumexp: return Scalar(-std::numeric_limits<double>::infinity());
-    default: return reduction.divisor == 1 ? Scalar(0) : Scalar(std::numeric_limits<double>::quiet_NaN());
+    default: {
+      const double value = 0 / reduction.divisor;  // of means NaN
+      return value == 0 ? Scalar(0) : Scalar(value);
+    }
   }
 }
 
@@ -278,10 +281,12 @@ void require_elements(const Array& array, const Axes& axes, const char* label, S
               "has no elements to choose from; give one that has", where);
 }
 
-/// Integers and bools as float32.
+/// Integers and bools as float32, once the op itself is not refused.
 Array as_floats(const Array& array, const char* label, SourceLocation where) {
-  require_defined(array, label, where);
-  return is_floating(array.dtype()) ? array : array.cast(DType::float32, where);
+  require_usable(array, label, where);
+  if (is_floating(array.dtype())) return array;
+  check_reads(runtime::thread_stream(array.device()), {label, ReduceOp::sum, array.dtype(), where}, array);
+  return array.cast(DType::float32, where);
 }
 
 /// The position of the first extreme one, or NaN.
@@ -340,8 +345,8 @@ Array mean(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
 }
 
 Array var(const Array& array, Axes axes, double correction, bool keepdim, SourceLocation where) {
+  const AxisSet reduced = reduced_axes(array, axes, "var", where);
   const Array x = as_floats(array, "var", where);
-  const AxisSet reduced = reduced_axes(x, axes, "var", where);
   const auto n = static_cast<double>(count_of(x.shape(), reduced));
   const double divisor = n > correction ? n - correction : std::numeric_limits<double>::quiet_NaN();
   Reduction reduction{"var", ReduceOp::var, x.dtype(), where, divisor};
@@ -376,14 +381,15 @@ Array all(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
 }
 
 Array norm(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
+  const AxisSet reduced = reduced_axes(array, axes, "norm", where);
   const Array x = as_floats(array, "norm", where);
   return reduce({.label = "norm", .op = ReduceOp::sum_of_squares, .out = x.dtype(), .where = where, .root = true}, x,
-                axes, keepdim);
+                reduced, keepdim);
 }
 
 Array logsumexp(const Array& array, Axes axes, bool keepdim, SourceLocation where) {
+  const AxisSet reduced = reduced_axes(array, axes, "logsumexp", where);
   const Array x = as_floats(array, "logsumexp", where);
-  const AxisSet reduced = reduced_axes(x, axes, "logsumexp", where);
   Reduction reduction{"logsumexp", ReduceOp::logsumexp, x.dtype(), where};
   if (!needs_phases(x, reduced)) return reduce(reduction, x, reduced, keepdim);
   const Array largest = reduce({"logsumexp", ReduceOp::max, x.dtype(), where}, x, reduced, false);
@@ -392,8 +398,8 @@ Array logsumexp(const Array& array, Axes axes, bool keepdim, SourceLocation wher
 }
 
 Array softmax(const Array& array, int axis, SourceLocation where) {
+  const AxisSet reduced = reduced_axes(array, Axes(axis), "softmax", where);
   const Array x = as_floats(array, "softmax", where);
-  const AxisSet reduced = reduced_axes(x, Axes(axis), "softmax", where);
   if (x.size() == 0) return contiguous_copy(x, "softmax", where);
   if (needs_phases(x, reduced)) return softmax_in_phases(x, reduced, where);
   require_usable(x, "softmax", where);
@@ -413,9 +419,18 @@ Array dot(const Array& left, const Array& right, SourceLocation where) {
                 "are not one axis of one extent; flatten or slice the arrays first", where);
   }
   const DType dtype = promote(left.dtype(), right.dtype());
-  if (dtype == DType::bool_ || left.device() != right.device()) {
-    return pairwise(ElementwiseOp::mul, left, right, where);  // refuses them
+  if (dtype == DType::bool_) {
+    throw Error(Errc::invalid_value, "dot", "bool operands",
+                "without arithmetic; cast to a number first, e.g. x.cast(DType::int64)", where);
   }
+  if (left.device() != right.device()) {
+    throw Error(Errc::wrong_device, "dot", "arrays on " + left.device().str() + " and " + right.device().str(),
+                "are on two devices; move one with to_device first", where);
+  }
+  require_usable(left, "dot", where);
+  require_usable(right, "dot", where);
+  check_reads(runtime::thread_stream(left.device()),
+              {.label = "dot", .op = ReduceOp::dot, .out = dtype, .where = where, .other = &right}, left);
   const Array x = left.dtype() == dtype ? left : left.cast(dtype, where);
   const Array y = right.dtype() == dtype ? right : right.cast(dtype, where);
   const DType out = is_floating(dtype) ? dtype : DType::int64;
