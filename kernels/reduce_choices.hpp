@@ -11,9 +11,9 @@ namespace refrain::kernels {
 template <class T>
 REFRAIN_HOST_DEVICE T least_value() {
   if constexpr (is_same<T, double>) {
-    return -__builtin_huge_val();
+    return __builtin_bit_cast(double, 0xFFF0000000000000ull);
   } else if constexpr (is_float<T>) {
-    return static_cast<T>(-__builtin_huge_valf());
+    return static_cast<T>(__builtin_bit_cast(float, 0xFF800000u));
   } else if constexpr (is_same<T, u8>) {
     return 0;
   } else {

@@ -6,6 +6,7 @@
 #include "cuda/scopes.hpp"
 #include "jit/cuda_source.hpp"
 #include "jit/disk_cache.hpp"
+#include "kernels/reduce.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -79,13 +80,16 @@ class KernelCache {
   std::map<Key, CUkernel> kernels_;
 };
 
-std::string architecture_of(int device) {
+/// Compute capability times ten.
+int capability_of(int device) {
   int major = 0;
   int minor = 0;
   REFRAIN_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   REFRAIN_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  return "sm_" + std::to_string(major * 10 + minor);
+  return major * 10 + minor;
 }
+
+std::string architecture_of(int device) { return "sm_" + std::to_string(capability_of(device)); }
 
 KernelCache::Key key_of(int device, const runtime::FusedCommand& command) {
   return {architecture_of(device), jit::cuda_source(*command.expression)};
@@ -107,6 +111,12 @@ std::string why_no_fusion() {
     return std::string();
   }();
   return why;
+}
+
+std::int64_t longest_fused_row(int device) {
+  constexpr int has_clusters = 90;
+  constexpr int blocks_a_cluster = 8;  // what every such device takes
+  return kernels::reduce_chunk * (capability_of(device) >= has_clusters ? blocks_a_cluster : 1);
 }
 
 void make_kernels(const runtime::Plan& plan) {

@@ -3,6 +3,7 @@
 #include "host/bound_command.hpp"
 #include "host/event.hpp"
 #include "host/matmul.hpp"
+#include "kernels/reduce.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/host_function.hpp"
 #include "runtime/order.hpp"
@@ -112,6 +113,7 @@ class HostBackend final : public runtime::Backend {
     return host::plan_matmul(shape, where);
   }
 
+  std::int64_t longest_fused_row(int) const override { return kernels::reduce_chunk; }  // what the cache holds
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_host(plan); }
   std::unique_ptr<runtime::LiveCapture> begin_live(const runtime::LiveOrigin&) override { return nullptr; }
 

@@ -1,5 +1,7 @@
 #include "jit/cuda_source.hpp"
 
+#include "jit/cuda_rows.hpp"
+#include "jit/cuda_text.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/random_plan.hpp"
 
@@ -19,23 +21,6 @@ constexpr int block = 256;
 constexpr int access_bytes = 16;
 /// As that of the eager kernels (kernels/elementwise.cu).
 constexpr std::int64_t blocks_per_multiprocessor = 4096;
-
-const char* type_name(Type type) {
-  constexpr const char* names[] = {"bool", "u8", "i32", "i64", "Half", "BFloat", "float", "double"};
-  return names[static_cast<int>(type)];
-}
-/// What memory and registers hold.
-const char* stored_name(Type type) { return type == Type::bool_ ? "u8" : type_name(type); }
-
-const char* op_name(kernels::ElementwiseOp op) {
-  constexpr const char* names[] = {
-#define REFRAIN_UNARY(name, domain, result, expression) #name,
-#define REFRAIN_BINARY(name, domain, result, expression) #name,
-#define REFRAIN_TERNARY(name, domain, result, expression) #name,
-#include "kernels/elementwise_table.hpp"
-  };
-  return names[static_cast<int>(op)];
-}
 
 const char* distribution_name(kernels::Distribution distribution) {
   constexpr const char* names[] = {"uniform", "normal", "bernoulli", "exponential", "randint32", "randint64"};
@@ -182,26 +167,12 @@ class Writer {
         text_ << "from_bits<" << stored_name(instruction.type) << ">(args.scalars[" << instruction.number << "])";
         break;
       case Instruction::Kind::draw: text_ << "d" << instruction.number; break;
-      case Instruction::Kind::op: write_op(instruction); break;
+      case Instruction::Kind::op:
+        text_ << op_text(instruction, [&](int k) { return "v" + std::to_string(instruction.operands[k]); });
+        break;
+      case Instruction::Kind::reduce: break;  // of rows: cuda_rows.cpp
     }
     text_ << ";\n";
-  }
-
-  void write_op(const Instruction& instruction) {
-    const auto operand = [&](int k) { return "v" + std::to_string(instruction.operands[k]); };
-    if (instruction.op == kernels::ElementwiseOp::where) {
-      text_ << operand(0) << " != 0 ? " << operand(1) << " : " << operand(2);
-      return;
-    }
-    if (instruction.op == kernels::ElementwiseOp::copy) {
-      text_ << "Convert<" << type_name(instruction.type) << ", " << type_name(instruction.in_type) << ">::apply("
-            << operand(0) << ")";
-      return;
-    }
-    text_ << "Apply<ops::" << op_name(instruction.op) << ", " << type_name(instruction.in_type) << ">::apply("
-          << operand(0);
-    for (int k = 1; k < kernels::max_inputs && instruction.operands[k] >= 0; ++k) text_ << ", " << operand(k);
-    text_ << ")";
   }
 
   /// As kernels/elementwise.cuh: whole vectors, then single positions.
@@ -254,24 +225,15 @@ class Writer {
   std::ostringstream text_;
 };
 
-/// Appends values as the kernel's struct has them: all of eight bytes, or of multiples of them.
-class Packer {
- public:
-  template <class T>
-  void add(const T& value) {
-    static_assert(sizeof(T) % 8 == 0);
-    const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
-    all.insert(all.end(), bytes, bytes + sizeof value);
-  }
-  std::vector<std::byte> all;
-};
-
 }  // namespace
 
-std::string cuda_source(const Expression& expression) { return Writer(expression).source(); }
+std::string cuda_source(const Expression& expression) {
+  return expression.has_rows() ? rows_source(expression) : Writer(expression).source();
+}
 
 CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std::span<const kernels::Value> scalars,
                        std::span<const kernels::RandomArgs> draws, int multiprocessors) {
+  if (expression.has_rows()) return rows_launch(expression, addresses, scalars);
   const std::size_t outputs = expression.outputs.size();
   const std::size_t arrays = outputs + expression.inputs.size();
   const std::int64_t width = vector_width(expression);
@@ -295,7 +257,7 @@ CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std
   }
   if (is_strided && expression.extents[expression.ndim - 1] % width != 0) is_aligned = false;
   CudaLaunch launch;
-  Packer packer;
+  ParameterBlock packer;
   packer.add(expression.size);
   packer.add(is_aligned && width > 1 ? expression.size / width * width : std::int64_t{0});
   for (std::size_t i = 0; i < arrays; ++i) packer.add(addresses[i]);

@@ -20,16 +20,34 @@ struct Layout {
 
 /// One value at each position.
 struct Instruction {
-  enum class Kind : std::uint8_t { load, scalar, op, draw };
+  enum class Kind : std::uint8_t { load, scalar, op, draw, reduce };
 
   Kind kind = Kind::op;
   kernels::ElementwiseOp op = kernels::ElementwiseOp::copy;
   kernels::Type type = kernels::Type::float32;     ///< of the value
   kernels::Type in_type = kernels::Type::float32;  ///< of an op: of its operands, but the first of `where`
   int operands[kernels::max_inputs] = {-1, -1, -1};
-  int number = 0;  ///< of the input, the scalar or the draw
+  int number = 0;  ///< of the input, the scalar, the draw or the reduction
 
+  int operand_count() const noexcept {
+    int count = 0;
+    while (count < kernels::max_inputs && operands[count] >= 0) ++count;
+    return count;
+  }
   bool operator==(const Instruction&) const = default;
+};
+
+/// What a row's elements are reduced to, in the order of kernels/reduce.hpp. `var`: the sum of squared distances from
+/// the instruction's second operand.
+struct Reduction {
+  kernels::ReduceOp op = kernels::ReduceOp::sum;
+  kernels::Type in_type = kernels::Type::float32;
+  kernels::Type acc_type = kernels::Type::float64;
+  kernels::Type out_type = kernels::Type::float32;
+  double divisor = 1;  ///< of the result
+  bool root = false;   ///< the result is the square root
+
+  bool operator==(const Reduction&) const = default;
 };
 
 /// Random numbers of an expression. All draws of one are laid out over as many threads.
@@ -50,11 +68,17 @@ struct Expression {
   std::vector<Layout> outputs;
   std::vector<kernels::Type> scalars;
   std::vector<Draw> draws;
-  int grid = 0;                   ///< blocks that the draws are laid out over
-  std::vector<Instruction> code;  ///< operands come before their users
-  std::vector<int> results;       ///< by output: the instruction whose value it gets
+  std::vector<Reduction> reductions;  ///< over the last axis, which is as long as their rows; no draws beside them
+  int grid = 0;                       ///< blocks that the draws are laid out over
+  std::vector<Instruction> code;      ///< operands come before their users
+  std::vector<int> results;           ///< by output: the instruction whose value it gets
 
   bool is_dense() const noexcept { return ndim == 1; }
+  bool has_rows() const noexcept { return !reductions.empty(); }
+  std::int64_t row_length() const noexcept { return extents[ndim - 1]; }
+  std::int64_t rows() const noexcept { return size / row_length(); }
+  /// Whether an array has one element a row.
+  bool is_of_rows(const Layout& layout) const noexcept { return has_rows() && layout.strides[ndim - 1] == 0; }
   bool operator==(const Expression&) const = default;
 };
 

@@ -1,12 +1,12 @@
 #include "jit/host_engine.hpp"
 
+#include "jit/host_rows.hpp"
+#include "jit/host_scratch.hpp"
 #include "kernels/host.hpp"
 #include "kernels/random_plan.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <utility>
 
 namespace refrain::jit {
@@ -24,38 +24,6 @@ namespace {
 /// Positions computed together: a register of eight-byte numbers is 16 KiB.
 constexpr std::int64_t tile = 2048;
 constexpr std::size_t register_bytes = tile * 8;
-
-Row find_row(const Instruction& instruction, int operand_count) {
-  if (instruction.op == kernels::ElementwiseOp::copy) {
-    return kernels::Finders<kernels::RowOf>::copy(instruction.type, instruction.in_type);
-  }
-  if (operand_count == 1) return kernels::Finders<kernels::RowOf>::unary(instruction.op, instruction.in_type);
-  if (operand_count == 2) return kernels::Finders<kernels::RowOf>::binary(instruction.op, instruction.in_type);
-  return kernels::Finders<kernels::RowOf>::ternary(instruction.op, instruction.in_type);
-}
-
-int operand_count(const Instruction& instruction) {
-  return static_cast<int>(std::find(std::begin(instruction.operands), std::end(instruction.operands), -1) -
-                          std::begin(instruction.operands));
-}
-
-/// Scratch memory of the thread, kept for its next run.
-std::byte* scratch(std::size_t bytes) {
-  struct Memory {
-    std::byte* at = nullptr;
-    std::size_t bytes = 0;
-    ~Memory() { std::free(at); }
-  };
-  thread_local Memory memory;
-  if (memory.bytes < bytes) {
-    std::free(std::exchange(memory.at, nullptr));
-    memory.bytes = 0;
-    memory.at = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
-    if (memory.at == nullptr) throw std::bad_alloc();
-    memory.bytes = bytes;
-  }
-  return memory.at;
-}
 
 /// Positions from one to another, a row at a time.
 template <class Tile>
@@ -143,15 +111,21 @@ class HostEngine::Frame {
 };
 
 HostEngine::HostEngine(std::shared_ptr<const Expression> expression) : expression_(std::move(expression)) {
-  place_values();
+  if (expression_->has_rows()) {
+    rows_ = std::make_unique<const HostRows>(expression_);
+  } else {
+    place_values();
+  }
 }
+
+HostEngine::~HostEngine() = default;
 
 void HostEngine::place_values() {
   const auto& code = expression_->code;
   constexpr std::size_t never = SIZE_MAX;
   std::vector<std::size_t> last_use(code.size(), never);
   for (std::size_t i = 0; i < code.size(); ++i) {
-    for (int k = 0; k < operand_count(code[i]); ++k) last_use[static_cast<std::size_t>(code[i].operands[k])] = i;
+    for (int k = 0; k < code[i].operand_count(); ++k) last_use[static_cast<std::size_t>(code[i].operands[k])] = i;
   }
   for (const int result : expression_->results) last_use[static_cast<std::size_t>(result)] = never;
   std::vector<int> free_registers;
@@ -166,8 +140,8 @@ void HostEngine::place_values() {
       continue;
     }
     Op op{};
-    op.operand_count = operand_count(instruction);
-    op.row = find_row(instruction, op.operand_count);
+    op.operand_count = instruction.operand_count();
+    op.row = find_row(instruction);
     for (int k = 0; k < op.operand_count; ++k) {
       op.operands[k] = values[static_cast<std::size_t>(instruction.operands[k])];
     }
@@ -262,6 +236,7 @@ void HostEngine::run_drawn(Frame& frame, std::span<const kernels::RandomArgs> dr
 
 void HostEngine::run(void* const* addresses, std::span<const kernels::Value> scalars,
                      std::span<const kernels::RandomArgs> draws) const {
+  if (rows_ != nullptr) return rows_->run(addresses, scalars);
   Frame frame(*this, addresses, scalars);
   if (draws.empty()) {
     run_rows(frame);

@@ -10,11 +10,16 @@
 
 namespace refrain::jit {
 
+class HostRows;
+
 /// An expression made ready for the host: for a tile of positions that the cache holds, one vector loop an op. The
 /// loops are those of the eager ops, so that the numbers are too.
 class HostEngine {
  public:
   explicit HostEngine(std::shared_ptr<const Expression> expression);
+  HostEngine(const HostEngine&) = delete;
+  HostEngine& operator=(const HostEngine&) = delete;
+  ~HostEngine();
 
   /// Runs it on the calling thread. `addresses`: of the outputs, then the inputs. `draws`: with seed and offset.
   void run(void* const* addresses, std::span<const kernels::Value> scalars,
@@ -51,6 +56,7 @@ class HostEngine {
   std::vector<Op> ops_;
   std::vector<Store> stores_;
   int registers_ = 0;
+  std::unique_ptr<const HostRows> rows_;  ///< of an expression with reductions, in place of all that
 };
 
 }  // namespace refrain::jit

@@ -224,6 +224,8 @@ class Backend {
 
   /// Why fused commands cannot be run; empty when they can.
   virtual std::string why_no_fusion() const { return {}; }
+  /// So many elements a row may have that a fused command reduces.
+  virtual std::int64_t longest_fused_row(int device) const = 0;
   virtual std::shared_ptr<Executable> lower(const Plan& plan) = 0;
   /// Null: not offered.
   virtual std::unique_ptr<LiveCapture> begin_live(const LiveOrigin& origin) = 0;

@@ -66,9 +66,11 @@ class Maker {
 
   /// NVRTC makes machine code of it.
   void require_compiled() const {
-    std::string code;
-    BOOST_REQUIRE_NO_THROW(code = cuda::compile_kernel(jit::cuda_source(made), "sm_90"));
-    BOOST_TEST(code.find("fused_kernel") != std::string::npos);
+    try {
+      BOOST_TEST(cuda::compile_kernel(jit::cuda_source(made), "sm_90").find("fused_kernel") != std::string::npos);
+    } catch (const Error& error) {
+      BOOST_ERROR(error.what());
+    }
   }
 
   jit::Expression made;
@@ -165,6 +167,49 @@ BOOST_AUTO_TEST_CASE(strided_arrays_compile) {
   maker.output(sum, {200, 1});
   maker.output(sum, {1, 10});
   maker.require_compiled();
+}
+
+/// Every reduction of a type, of `rows` rows of `n`, and what is left when a result is taken out of them.
+void require_reductions(std::int64_t rows, std::int64_t n, Type type) {
+  Maker maker;
+  maker.made.size = rows * n;
+  maker.made.ndim = 2;
+  maker.made.extents[0] = rows;
+  maker.made.extents[1] = n;
+  const int x = maker.input(type, {n, 1});
+  const int turned = maker.input(type, {n, -1});
+  const int of_row = maker.input(type, {1, 0});
+  const bool is_floating = type >= Type::float16;
+  const auto add = [&](kernels::ReduceOp op, Type acc, Type out, int value, int center) {
+    Instruction reduce{Instruction::Kind::reduce, ElementwiseOp::copy, out, type, {value, center, -1}, 0};
+    reduce.number = static_cast<int>(maker.made.reductions.size());
+    maker.made.reductions.push_back({op, type, acc, out, 3, op == kernels::ReduceOp::sum_of_squares});
+    const int result = maker.add(reduce);
+    maker.output(result, {1, 0});
+    return result;
+  };
+  const Type wide = !is_floating ? Type::int64 : type < Type::float32 ? Type::float32 : Type::float64;
+  const Type total = is_floating ? type : Type::int64;
+  int result = x;
+  for (const auto op : {kernels::ReduceOp::min, kernels::ReduceOp::max}) result = add(op, type, type, result, -1);
+  for (const auto op : {kernels::ReduceOp::any, kernels::ReduceOp::all}) add(op, Type::bool_, Type::bool_, x, -1);
+  for (const auto op : {kernels::ReduceOp::sum, kernels::ReduceOp::prod}) add(op, wide, total, turned, -1);
+  if (is_floating) {
+    add(kernels::ReduceOp::sum_of_squares, wide, type, x, -1);
+    add(kernels::ReduceOp::var, wide, type, x, of_row);
+  }
+  const Instruction least{Instruction::Kind::op, ElementwiseOp::minimum, type, type, {x, result, -1}, 0};
+  const int rest = type == Type::bool_ ? x : maker.add(least);
+  maker.output(rest, {n, 1});
+  maker.output(rest, {1, rows});
+  BOOST_TEST_CONTEXT(rows << " rows of " << n << " of type " << static_cast<int>(type)) { maker.require_compiled(); }
+}
+
+BOOST_AUTO_TEST_CASE(rows_compile) {
+  for (const Type type : all_types) require_reductions(300, 100, type);
+  for (const std::int64_t n : {1024, 1000}) require_reductions(300, n, Type::float32);
+  for (const std::int64_t n : {1024, 4000, 8192, 20000, 65536}) require_reductions(3, n, Type::float32);
+  for (const Type type : {Type::bool_, Type::float16, Type::int64}) require_reductions(3, 20000, type);
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_compile_is_told_with_the_log_and_the_source) {

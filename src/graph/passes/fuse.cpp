@@ -21,11 +21,19 @@ class Grouping {
     for (std::size_t i = 0; i < draft.steps.size(); ++i) groups_.push_back(FusionGroup::of(draft, i));
   }
 
-  /// Joins each step with those that it waits for.
+  /// Joins each step with those that it waits for, then with the last one before it that touches the same memory.
   void join_all() {
     for (std::size_t i = 0; i < draft_.steps.size(); ++i) {
-      if (!groups_[i]) continue;
       for (const int dependency : draft_.steps[i].dependencies) join(of_step_[static_cast<std::size_t>(dependency)], i);
+    }
+    constexpr std::size_t nobody = SIZE_MAX;
+    std::vector<std::size_t> last(draft_.blocks.size(), nobody);
+    for (std::size_t i = 0; i < draft_.steps.size(); ++i) {
+      for (const int block : draft_.steps[i].blocks) {
+        std::size_t& before = last[static_cast<std::size_t>(block)];
+        if (before != nobody) join(of_step_[before], i);
+        before = i;
+      }
     }
   }
 
@@ -45,8 +53,7 @@ class Grouping {
     if (before == own || !groups_[before] || !groups_[own]) return;
     if (draft_.steps[before].command->device != draft_.steps[step].command->device) return;
     if (reaches(before, own) || reaches(own, before)) return;
-    FusionGroup together = *groups_[own];
-    if (const std::string why_not = together.take(*groups_[before]); !why_not.empty()) {
+    if (const std::string why_not = groups_[own]->take(*groups_[before]); !why_not.empty()) {
       if (apart_.size() < most_told) {
         const std::size_t last = groups_[before]->steps().back();
         apart_.push_back(place(*draft_.steps[step].command) + " stays apart from " +
@@ -55,7 +62,6 @@ class Grouping {
       return;
     }
     for (const std::size_t taken : groups_[before]->steps()) of_step_[taken] = own;
-    groups_[own] = std::move(together);
     groups_[before].reset();
   }
 

@@ -12,6 +12,7 @@ using jit::Instruction;
 using runtime::ElementwiseCommand;
 using runtime::FusedCommand;
 using runtime::RandomCommand;
+using runtime::ReduceCommand;
 
 namespace {
 
@@ -27,6 +28,8 @@ class Builder {
       const Step& step = draft_.steps[number];
       if (const auto* draw = std::get_if<RandomCommand>(&step.command->payload)) {
         write(step, add_draw(*draw));
+      } else if (const auto* reduction = std::get_if<ReduceCommand>(&step.command->payload)) {
+        write(step, add_reduction(step, *reduction));
       } else {
         write(step, add_op(step, made));
       }
@@ -44,7 +47,7 @@ class Builder {
   };
 
   Walked along_group(Walked array, const Step& step) const {
-    array.strides = refine_strides(extents_of(step), array.strides, group_.extents());
+    array.strides = strides_along(extents_of(step), array.strides, group_.extents());
     return array;
   }
 
@@ -121,6 +124,39 @@ class Builder {
     return is_same ? instruction.operands[0] : add(instruction);
   }
 
+  int add_reduction(const Step& step, const ReduceCommand& command) {
+    const kernels::ReduceArgs& args = command.args;
+    int value = load(along_group(input_of(step, 0), step));
+    jit::Reduction reduction{args.op, args.in_type, args.acc_type, args.out_type, args.divisor, args.root};
+    if (args.op == kernels::ReduceOp::dot) {  // a sum of products, each rounded
+      Instruction product;
+      product.op = kernels::ElementwiseOp::mul;
+      product.type = product.in_type = args.in_type;
+      product.operands[0] = value;
+      product.operands[1] = load(along_group(input_of(step, 1), step));
+      value = add(product);
+      reduction.op = kernels::ReduceOp::sum;
+    }
+    if (args.op != kernels::ReduceOp::var) return add_reduction(reduction, value, -1);
+    const jit::Reduction mean{kernels::ReduceOp::sum,      args.in_type, args.acc_type, args.in_type,
+                              static_cast<double>(args.n), false};
+    const int center = command.has_other ? load(along_group(input_of(step, 1), step)) : add_reduction(mean, value, -1);
+    return add_reduction(reduction, value, center);
+  }
+
+  int add_reduction(const jit::Reduction& reduction, int value, int center) {
+    const auto known = std::find(reductions_.begin(), reductions_.end(), reduction);
+    Instruction instruction;
+    instruction.kind = Instruction::Kind::reduce;
+    instruction.type = reduction.out_type;
+    instruction.in_type = reduction.in_type;
+    instruction.operands[0] = value;
+    instruction.operands[1] = center;
+    instruction.number = static_cast<int>(known - reductions_.begin());
+    if (known == reductions_.end()) reductions_.push_back(reduction);
+    return add(instruction);
+  }
+
   void write(const Step& step, int value) {
     const Walked array = along_group(output_of(step), step);
     if (Known* known = find(array)) {
@@ -164,6 +200,7 @@ class Builder {
       }
     }
     expression->code = std::move(code_);
+    expression->reductions = std::move(reductions_);
     expression->grid = group_.grid();
     for (const RandomCommand& draw : fused_.draws) {
       expression->draws.push_back({draw.args.distribution, draw.args.type});
@@ -180,7 +217,8 @@ class Builder {
     const Extents& extents = group_.extents();
     std::vector<std::size_t> last;  // of the axes that are one, the last
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      const bool is_one = axis > 0 && std::all_of(arrays.begin(), arrays.end(), [&](const Known* known) {
+      const bool is_row = group_.has_rows() && axis + 1 == extents.size();
+      const bool is_one = axis > 0 && !is_row && std::all_of(arrays.begin(), arrays.end(), [&](const Known* known) {
                             const WalkStrides& strides = known->array.strides;
                             return strides[axis - 1] == strides[axis] * extents[axis];
                           });
@@ -226,6 +264,7 @@ class Builder {
   const std::vector<std::size_t>& only_users_;
   FusedCommand fused_;
   std::vector<Instruction> code_;
+  std::vector<jit::Reduction> reductions_;
   std::vector<Known> known_;
   std::vector<Scalar> scalars_;
 };

@@ -2,6 +2,7 @@
 
 #include "kernels/elementwise.hpp"
 #include "kernels/random_plan.hpp"
+#include "kernels/reduce.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +11,7 @@ namespace refrain::graph {
 
 using runtime::ElementwiseCommand;
 using runtime::RandomCommand;
+using runtime::ReduceCommand;
 
 namespace {
 
@@ -17,6 +19,46 @@ namespace {
 constexpr std::size_t most_steps = 512;
 constexpr std::size_t most_parameter_bytes = 16 * 1024;
 constexpr std::size_t most_scalars = 256;
+
+/// With reductions: arrays of elements that threads have in registers, 32 each. What one block takes for its elements
+/// all at once: beyond some microseconds another kernel that uses the whole device is worth its launch.
+constexpr int most_row_inputs = 6;
+constexpr std::int64_t most_ops_a_block = 512 * 1024;
+constexpr std::int64_t enough_blocks = 66;
+
+bool has_chunks(const kernels::ReduceArgs& args) { return args.chunks > 1; }
+
+std::int64_t row_length(const kernels::ReduceArgs& args) { return has_chunks(args) ? kernels::reduce_chunk : args.n; }
+
+/// Strides along a reduction's axes: `kept`, the first of a row's chunks, and `inner` from one element to the next.
+WalkStrides row_strides(const kernels::ReduceArgs& args, const kernels::i64* kept, std::int64_t inner) {
+  WalkStrides strides(kept, kept + args.kept_ndim);
+  if (has_chunks(args)) strides.push_back(inner * kernels::reduce_chunk);
+  strides.push_back(inner);
+  return strides;
+}
+
+/// Whether a reduction's row, or each chunk of it that has a result, can be what threads have in registers.
+bool has_fusable_rows(const Step& step, std::int64_t longest) {
+  const auto& [args, has_other] = std::get<ReduceCommand>(step.command->payload);
+  switch (args.op) {
+    case kernels::ReduceOp::sum:
+    case kernels::ReduceOp::prod:
+    case kernels::ReduceOp::sum_of_squares:
+    case kernels::ReduceOp::min:
+    case kernels::ReduceOp::max:
+    case kernels::ReduceOp::any:
+    case kernels::ReduceOp::all: break;
+    case kernels::ReduceOp::dot:
+    case kernels::ReduceOp::var:
+      if (has_chunks(args) && args.op == kernels::ReduceOp::var) return false;
+      break;
+    default: return false;
+  }
+  if (args.n == 1 || args.reduced_ndim != 1 || kernels::are_columns(args)) return false;
+  if (has_chunks(args)) return args.n % kernels::reduce_chunk == 0 && args.kept_ndim + 2 <= kernels::max_ndim;
+  return args.n <= longest && args.kept_ndim + 1 <= kernels::max_ndim;
+}
 
 WalkStrides first_strides(const kernels::i64* strides, int ndim) { return {strides, strides + ndim}; }
 
@@ -38,6 +80,13 @@ bool Walked::meets(const Walked& other) const noexcept {
 
 Extents extents_of(const Step& step) {
   if (const auto* draw = std::get_if<RandomCommand>(&step.command->payload)) return {draw->args.size};
+  if (const auto* reduction = std::get_if<ReduceCommand>(&step.command->payload)) {
+    const kernels::ReduceArgs& reduced = reduction->args;
+    Extents extents(reduced.kept_extents, reduced.kept_extents + reduced.kept_ndim);
+    if (has_chunks(reduced)) extents.push_back(reduced.chunks);
+    extents.push_back(row_length(reduced));
+    return extents;
+  }
   const auto& args = std::get<ElementwiseCommand>(step.command->payload).args;
   if (args.contiguous || args.ndim == 0) return {args.size};
   return {args.extents, args.extents + args.ndim};
@@ -46,6 +95,12 @@ Extents extents_of(const Step& step) {
 Walked output_of(const Step& step) {
   if (const auto* draw = std::get_if<RandomCommand>(&step.command->payload))
     return walked(step, 0, draw->args.type, {1});
+  if (const auto* reduction = std::get_if<ReduceCommand>(&step.command->payload)) {
+    const Extents extents = extents_of(step);
+    WalkStrides strides = dense_strides(Extents(extents.begin(), extents.end() - 1));
+    strides.push_back(0);
+    return walked(step, 0, reduction->args.out_type, std::move(strides));
+  }
   const auto& command = std::get<ElementwiseCommand>(step.command->payload);
   const auto& args = command.args;
   const bool has_strides = !args.contiguous && args.ndim > 0;
@@ -54,6 +109,15 @@ Walked output_of(const Step& step) {
 }
 
 Walked input_of(const Step& step, int k) {
+  if (const auto* reduction = std::get_if<ReduceCommand>(&step.command->payload)) {
+    const kernels::ReduceArgs& args = reduction->args;
+    if (k == 0) return walked(step, 1, args.in_type, row_strides(args, args.kept_strides, args.reduced_strides[0]));
+    if (args.op == kernels::ReduceOp::dot) {
+      return walked(step, 2, args.in_type, row_strides(args, args.kept_strides, args.other_stride));  // of one row
+    }
+    WalkStrides strides = output_of(step).strides;  // one value a row
+    return walked(step, 2, args.in_type, std::move(strides));
+  }
   const auto& command = std::get<ElementwiseCommand>(step.command->payload);
   const auto& args = command.args;
   const bool has_strides = !args.contiguous && args.ndim > 0;
@@ -89,7 +153,55 @@ std::optional<FusionGroup> FusionGroup::of(const Draft& draft, std::size_t numbe
     add(output_of(step), true);
     return group;
   }
+  if (const auto* reduction = std::get_if<ReduceCommand>(&step.command->payload)) {
+    const runtime::Backend& backend = runtime::backend(step.command->device.kind);
+    if (!has_fusable_rows(step, backend.longest_fused_row(step.command->device.index))) return std::nullopt;
+    group.extents_ = extents_of(step);
+    group.has_rows_ = true;
+    add(input_of(step, 0), false);
+    if (reduction->has_other) add(input_of(step, 1), false);
+    add(output_of(step), true);
+    return group;
+  }
   return std::nullopt;
+}
+
+std::optional<Extents> FusionGroup::joint_extents(const FusionGroup& other) const {
+  const std::int64_t size = size_of(extents_);
+  const std::int64_t other_size = size_of(other.extents_);
+  if (size == other_size) {
+    std::optional<Extents> fine = refine(extents_, other.extents_);
+    if (fine && has_rows_ && fine->back() != extents_.back()) return std::nullopt;
+    if (fine && other.has_rows_ && fine->back() != other.extents_.back()) return std::nullopt;
+    return fine;
+  }
+  const FusionGroup& wide = size > other_size ? *this : other;
+  const FusionGroup& narrow = size > other_size ? other : *this;
+  if (!wide.has_rows_ || narrow.has_rows_) return std::nullopt;
+  // One position a row.
+  const Extents kept(wide.extents_.begin(), wide.extents_.end() - 1);
+  std::optional<Extents> fine = kept;
+  if (size_of(kept) != size_of(narrow.extents_)) return std::nullopt;
+  if (!kept.empty()) fine = refine(kept, narrow.extents_);
+  if (!fine || fine->size() == kernels::max_ndim) return std::nullopt;
+  fine->push_back(wide.extents_.back());
+  return fine;
+}
+
+std::string FusionGroup::why_too_much() const {
+  if (!has_rows_) return {};
+  if (grid_ != 0) return "their draws are laid out over other threads than rows";
+  int inputs = 0;
+  for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    if (!is_written_[k] && arrays_[k].strides.back() != 0) ++inputs;
+  }
+  if (inputs > most_row_inputs) return "their rows have too many arrays";
+  const std::int64_t size = size_of(extents_);
+  const std::int64_t blocks = (size - 1) / kernels::reduce_chunk + 1;
+  const std::int64_t ops = static_cast<std::int64_t>(steps_.size()) * size;
+  if (blocks < enough_blocks && ops / blocks > most_ops_a_block)
+    return "so few rows would keep few multiprocessors busy";
+  return {};
 }
 
 std::string FusionGroup::take(const FusionGroup& other) {
@@ -99,14 +211,14 @@ std::string FusionGroup::take(const FusionGroup& other) {
   if (grid_ != 0 && other.grid_ != 0 && (grid_ != other.grid_ || numbers_per_draw_ != other.numbers_per_draw_)) {
     return "their draws are laid out otherwise";
   }
-  std::optional<Extents> fine = refine(extents_, other.extents_);
+  std::optional<Extents> fine = joint_extents(other);
   if (!fine) return "they walk along other axes";
   std::vector<Walked> all = arrays_;
-  for (Walked& array : all) array.strides = refine_strides(extents_, array.strides, *fine);
+  for (Walked& array : all) array.strides = strides_along(extents_, array.strides, *fine);
   std::vector<bool> written = is_written_;
   for (std::size_t i = 0; i < other.arrays_.size(); ++i) {
     Walked array = other.arrays_[i];
-    array.strides = refine_strides(other.extents_, array.strides, *fine);
+    array.strides = strides_along(other.extents_, array.strides, *fine);
     bool is_known = false;
     for (std::size_t k = 0; k < arrays_.size(); ++k) {
       if (!all[k].meets(array)) continue;
@@ -123,17 +235,21 @@ std::string FusionGroup::take(const FusionGroup& other) {
   }
   const std::size_t numbers = all.size() * (1 + fine->size()) + scalars_ + other.scalars_;
   if (numbers * sizeof(std::int64_t) > most_parameter_bytes) return "they have too many arrays";
-  arrays_ = std::move(all);
-  is_written_ = std::move(written);
-  extents_ = std::move(*fine);
-  scalars_ += other.scalars_;
+  FusionGroup together = *this;
+  together.arrays_ = std::move(all);
+  together.is_written_ = std::move(written);
+  together.extents_ = std::move(*fine);
+  together.scalars_ += other.scalars_;
+  together.has_rows_ = has_rows_ || other.has_rows_;
   if (grid_ == 0) {
-    grid_ = other.grid_;
-    numbers_per_draw_ = other.numbers_per_draw_;
+    together.grid_ = other.grid_;
+    together.numbers_per_draw_ = other.numbers_per_draw_;
   }
   const auto middle = static_cast<std::ptrdiff_t>(steps_.size());
-  steps_.insert(steps_.end(), other.steps_.begin(), other.steps_.end());
-  std::inplace_merge(steps_.begin(), steps_.begin() + middle, steps_.end());
+  together.steps_.insert(together.steps_.end(), other.steps_.begin(), other.steps_.end());
+  std::inplace_merge(together.steps_.begin(), together.steps_.begin() + middle, together.steps_.end());
+  if (std::string why_not = together.why_too_much(); !why_not.empty()) return why_not;
+  *this = std::move(together);
   return {};
 }
 

@@ -28,7 +28,8 @@ struct Walked {
 };
 
 /// Steps that may become one: elementwise commands and draws over the same positions, in which a value that one step
-/// writes is read at the same position only.
+/// writes is read at the same position only. With reductions the last axis is a row of theirs, and steps with one
+/// position a row are among them.
 class FusionGroup {
  public:
   /// Of one step; nothing where it is none that can be fused.
@@ -41,15 +42,23 @@ class FusionGroup {
   const std::vector<std::size_t>& steps() const noexcept { return steps_; }
 
   const Extents& extents() const noexcept { return extents_; }
+  /// Whether there are reductions, of rows as long as the last extent.
+  bool has_rows() const noexcept { return has_rows_; }
   /// Blocks that the draws are laid out over; 0: there are none.
   int grid() const noexcept { return grid_; }
 
  private:
+  /// The axes of both together; nothing where there are none.
+  std::optional<Extents> joint_extents(const FusionGroup& other) const;
+  /// Why arrays and rows are more than multiprocessors have room and time for; empty: they are not.
+  std::string why_too_much() const;
+
   std::vector<std::size_t> steps_;  ///< ascending
   Extents extents_;
   std::vector<Walked> arrays_;    ///< what the steps walk along, each once
   std::vector<bool> is_written_;  ///< by array
   std::size_t scalars_ = 0;
+  bool has_rows_ = false;
   int grid_ = 0;
   int numbers_per_draw_ = 0;
 };
@@ -57,7 +66,7 @@ class FusionGroup {
 /// The axes of a step that can be fused, and its arrays along them.
 Extents extents_of(const Step& step);
 Walked output_of(const Step& step);
-/// `k`: an input of an elementwise step that is an array.
+/// `k`: an input of an elementwise step that is an array, or that of a reduction, or its second one.
 Walked input_of(const Step& step, int k);
 
 /// In the place of a group's number.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 namespace refrain::graph {
 
@@ -49,6 +50,17 @@ WalkStrides refine_strides(const Extents& coarse, const WalkStrides& strides, co
       left /= extent;
     }
   }
+  return all;
+}
+
+std::int64_t size_of(const Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+WalkStrides strides_along(const Extents& coarse, const WalkStrides& strides, const Extents& fine) {
+  if (size_of(coarse) == size_of(fine)) return refine_strides(coarse, strides, fine);
+  WalkStrides all = refine_strides(coarse, strides, Extents(fine.begin(), fine.end() - 1));
+  all.push_back(0);
   return all;
 }
 

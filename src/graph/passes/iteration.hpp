@@ -19,6 +19,12 @@ std::optional<Extents> refine(const Extents& a, const Extents& b);
 /// Strides along `coarse` as those along `fine`, a refinement of it.
 WalkStrides refine_strides(const Extents& coarse, const WalkStrides& strides, const Extents& fine);
 
+/// The same where `fine` may have one axis more, the last one, along which `coarse` has one position only.
+WalkStrides strides_along(const Extents& coarse, const WalkStrides& strides, const Extents& fine);
+
+/// How many positions there are.
+std::int64_t size_of(const Extents& extents);
+
 /// Strides of elements side by side.
 WalkStrides dense_strides(const Extents& extents);
 

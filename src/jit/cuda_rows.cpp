@@ -1,0 +1,376 @@
+#include "jit/cuda_rows.hpp"
+
+#include "jit/cuda_text.hpp"
+#include "jit/rows.hpp"
+#include "kernels/elementwise.hpp"
+#include "kernels/reduce.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+
+namespace refrain::jit {
+
+using kernels::element_size;
+using kernels::ReduceOp;
+using kernels::Type;
+using Kind = Instruction::Kind;
+
+namespace {
+
+constexpr int warp = 32;
+constexpr int block = 256;
+constexpr int vector_width = 4;
+constexpr int access_bytes = 16;
+/// Rows that a warp each are enough for: fewer are done by a block each, as long as a block has something to do.
+constexpr std::int64_t many_rows = 256;
+constexpr std::int64_t short_row = 128;
+/// So many blocks that no multiprocessor is idle, of the devices there are.
+constexpr std::int64_t enough_blocks = 264;
+
+/// How rows are laid out over threads.
+struct RowShape {
+  explicit RowShape(const Expression& expression) {
+    const std::int64_t n = expression.row_length();
+    const std::int64_t rows = expression.rows();
+    if (n <= kernels::reduce_lanes && (rows >= many_rows || n <= short_row)) {
+      threads = warp;
+      while (rows_a_block < block / warp && rows / rows_a_block > enough_blocks) rows_a_block *= 2;
+    } else {
+      while (blocks * kernels::reduce_chunk < n) blocks *= 2;
+    }
+    const std::int64_t a_turn = threads * vector_width;
+    turns = blocks > 1 ? static_cast<int>(kernels::reduce_chunk / a_turn) : static_cast<int>((n - 1) / a_turn + 1);
+    is_whole = n == blocks * turns * a_turn;
+  }
+
+  int threads = block;    ///< of a row, in a block
+  int blocks = 1;         ///< of a row: a cluster
+  int rows_a_block = 1;   ///< a warp each
+  int turns = 1;          ///< vectors that a thread has of a row
+  bool is_whole = false;  ///< no thread has less
+
+  bool is_warp() const noexcept { return threads == warp; }
+  int block_size() const noexcept { return is_warp() ? warp * rows_a_block : block; }
+};
+
+const char* reduce_name(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::prod: return "prod";
+    case ReduceOp::sum_of_squares: return "sum_of_squares";
+    case ReduceOp::min: return "min";
+    case ReduceOp::max: return "max";
+    case ReduceOp::any: return "any";
+    case ReduceOp::all: return "all";
+    case ReduceOp::var: return "var";
+    default: return "sum";
+  }
+}
+
+/// The fold of kernels/reduce_*.hpp, as reduce_tables.hpp chooses it.
+std::string fold_name(const Reduction& reduction) {
+  const std::string in = type_name(reduction.in_type);
+  switch (reduction.op) {
+    case ReduceOp::sum_of_squares: return "SumOfSquares<" + in + ">";
+    case ReduceOp::var: return "SquaredDistances<" + in + ">";
+    case ReduceOp::min:
+    case ReduceOp::max: return "Extreme<" + std::string(stored_name(reduction.in_type)) + ">";
+    case ReduceOp::any:
+    case ReduceOp::all: return "Truth<BitsLike<" + std::string(stored_name(reduction.in_type)) + ">>";
+    default: break;
+  }
+  const bool is_narrow = reduction.in_type == Type::float32 && reduction.acc_type == Type::float32;
+  return (reduction.op == ReduceOp::prod ? "Product<" : "Sum<") + in + (is_narrow ? ", float>" : ">");
+}
+
+/// A stored value as the fold takes it.
+std::string element_text(const Reduction& reduction, const std::string& value) {
+  if (reduction.op == ReduceOp::any || reduction.op == ReduceOp::all) {
+    return "__builtin_bit_cast(BitsLike<" + std::string(stored_name(reduction.in_type)) + ">, " + value + ")";
+  }
+  const bool is_truth =
+      reduction.in_type == Type::bool_ && reduction.op != ReduceOp::min && reduction.op != ReduceOp::max;
+  return is_truth ? value + " != 0" : value;
+}
+
+std::string number(std::size_t i) { return std::to_string(i); }
+
+/// Writes a kernel's text.
+class RowWriter {
+ public:
+  explicit RowWriter(const Expression& expression) : e_(expression), plan_(expression), shape_(expression) {}
+
+  std::string source() {
+    write_parameters();
+    write_beginning();
+    write_loads();
+    for (int phase = 0; phase < plan_.phases; ++phase) write_phase(phase);
+    write_stores();
+    text_ << "}\n";
+    return text_.str();
+  }
+
+ private:
+  std::size_t arrays() const { return e_.outputs.size() + e_.inputs.size(); }
+  const Layout& layout(std::size_t array) const {
+    return array < e_.outputs.size() ? e_.outputs[array] : e_.inputs[array - e_.outputs.size()];
+  }
+  int row_axis() const { return e_.ndim - 1; }
+
+  void write_parameters() {
+    text_ << "#include \"kernels/elementwise.hpp\"\n#include \"kernels/reduce_fused.cuh\"\n"
+             "using namespace refrain::kernels;\n"
+             "struct Args {\n  i64 rows;\n  i64 vectors;\n  void* arrays["
+          << arrays() << "];\n";
+    if (!e_.scalars.empty()) text_ << "  u64 scalars[" << e_.scalars.size() << "];\n";
+    text_ << "  double divisors[" << e_.reductions.size() << "];\n  i64 extents[" << e_.ndim << "];\n  i64 strides["
+          << arrays() << "][" << e_.ndim << "];\n};\n";
+  }
+
+  void write_beginning() {
+    text_ << "extern \"C\" __global__ void __launch_bounds__(" << shape_.block_size() << ") ";
+    if (shape_.blocks > 1) text_ << "__cluster_dims__(" << shape_.blocks << ", 1, 1) ";
+    text_ << "fused_kernel(const __grid_constant__ Args args) {\n";
+    if (shape_.blocks > 1) text_ << "  arrive_at_cluster();\n";
+    if (shape_.is_warp()) {
+      text_ << "  const i64 row = static_cast<i64>(blockIdx.x) * " << shape_.rows_a_block
+            << " + threadIdx.x / 32;\n  if (row >= args.rows) return;\n"
+               "  const int thread = static_cast<int>(threadIdx.x) % 32;\n  const i64 begin = 0;\n";
+    } else {
+      text_ << "  const i64 row = blockIdx.x / " << shape_.blocks
+            << ";\n  const int thread = static_cast<int>(threadIdx.x);\n  const i64 begin = blockIdx.x % "
+            << shape_.blocks << " * reduce_chunk;\n";
+    }
+    text_ << "  const i64 left = args.extents[" << row_axis()
+          << "] - begin;\n  const RowSpot spot{thread, static_cast<int>(left < 0 ? 0 : left < reduce_chunk ? left : "
+             "reduce_chunk), args.vectors != 0};\n";
+    for (std::size_t i = 0; i < arrays(); ++i) {
+      text_ << "  i64 o" << i << " = begin * args.strides[" << i << "][" << row_axis() << "];\n";
+    }
+    if (row_axis() == 0) return;
+    text_ << "  {\n    i64 rest = row;\n";
+    for (int axis = row_axis() - 1; axis >= 0; --axis) {
+      if (axis > 0) {
+        text_ << "    const i64 outer" << axis << " = divide(rest, args.extents[" << axis << "]);\n    const i64 index"
+              << axis << " = rest - outer" << axis << " * args.extents[" << axis << "];\n    rest = outer" << axis
+              << ";\n";
+      } else {
+        text_ << "    const i64 index0 = rest;\n";
+      }
+      for (std::size_t i = 0; i < arrays(); ++i) {
+        text_ << "    o" << i << " += index" << axis << " * args.strides[" << i << "][" << axis << "];\n";
+      }
+    }
+    text_ << "  }\n";
+  }
+
+  /// `load_row` or `store_row` of an array.
+  std::string access(const char* function, std::size_t array, const std::string& values) const {
+    const Layout& of = layout(array);
+    const bool is_dense = of.strides[row_axis()] == 1;
+    return std::string(function) + "<" + std::to_string(shape_.threads) + ", " + std::to_string(shape_.turns) + ", " +
+           (shape_.is_whole ? "true" : "false") + ", " + (is_dense ? "true" : "false") + ">(static_cast<" +
+           (array < e_.outputs.size() ? "" : "const ") + stored_name(of.type) + "*>(args.arrays[" + number(array) +
+           "]) + o" + number(array) + ", args.strides[" + number(array) + "][" + std::to_string(row_axis()) +
+           "], spot, " + values + ");\n";
+  }
+
+  void write_loads() {
+    for (std::size_t i = 0; i < e_.scalars.size(); ++i) {
+      const char* const type = stored_name(e_.scalars[i]);
+      text_ << "  const " << type << " s" << i << " = from_bits<" << type << ">(args.scalars[" << i << "]);\n";
+    }
+    for (std::size_t i = 0; i < e_.inputs.size(); ++i) {
+      const std::size_t array = e_.outputs.size() + i;
+      const std::string type = stored_name(e_.inputs[i].type);
+      if (e_.is_of_rows(e_.inputs[i])) {
+        text_ << "  const " << type << " x" << i << " = static_cast<const " << type << "*>(args.arrays[" << array
+              << "])[o" << array << "];\n";
+      } else {
+        text_ << "  " << type << " x" << i << declared() << ";\n  " << access("load_row", array, "x" + number(i));
+      }
+    }
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      const bool is_own = e_.code[i].kind == Kind::op && plan_.is_kept[i];
+      if (is_own) text_ << "  " << stored_name(e_.code[i].type) << " k" << i << declared() << ";\n";
+    }
+    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
+      if (!e_.is_of_rows(e_.outputs[i])) {
+        text_ << "  " << stored_name(e_.outputs[i].type) << " y" << i << declared() << ";\n";
+      }
+    }
+  }
+
+  std::string declared() const {
+    return "[" + std::to_string(shape_.turns) + "][" + std::to_string(vector_width) + "]";
+  }
+
+  /// A value's text; in a loop over elements, `k` and `j` count them.
+  std::string value(std::size_t i, int phase) const {
+    const Instruction& instruction = e_.code[i];
+    const std::string own = std::to_string(instruction.number);
+    if (instruction.kind == Kind::scalar) return "s" + own;
+    if (instruction.kind == Kind::load) return "x" + own + (plan_.is_of_rows[i] ? "" : "[k][j]");
+    const bool is_from_before = !plan_.is_of_rows[i] && plan_.computed_in[i] < phase;
+    return is_from_before ? "k" + number(i) + "[k][j]" : "v" + number(i);
+  }
+
+  void write_op(std::size_t i, int phase, const char* indent) {
+    const Instruction& instruction = e_.code[i];
+    const auto operand = [&](int k) { return value(static_cast<std::size_t>(instruction.operands[k]), phase); };
+    text_ << indent << "const " << stored_name(instruction.type) << " v" << i << " = " << op_text(instruction, operand)
+          << ";\n";
+  }
+
+  void write_phase(int phase) {
+    std::vector<std::size_t> reduced;
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      const bool is_here = plan_.computed_in[i] == phase;
+      if (e_.code[i].kind == Kind::op && plan_.is_of_rows[i] && is_here) write_op(i, phase, "  ");
+      if (e_.code[i].kind == Kind::reduce && plan_.computed_in[i] == phase + 1) reduced.push_back(i);
+    }
+    for (const std::size_t i : reduced) write_fold(i, phase);
+    const bool is_last = phase + 1 == plan_.phases;
+    if (!reduced.empty() || is_last) write_elements(phase, reduced, is_last);
+    for (const std::size_t i : reduced) write_result(i);
+  }
+
+  const Reduction& reduction(std::size_t i) const { return e_.reductions[static_cast<std::size_t>(e_.code[i].number)]; }
+
+  void write_fold(std::size_t i, int phase) {
+    const Reduction& of = reduction(i);
+    const auto type = [](Type t) { return "static_cast<Type>(" + std::to_string(static_cast<int>(t)) + ")"; };
+    text_ << "  ReduceArgs a" << i << "{};\n  a" << i << ".op = ReduceOp::" << reduce_name(of.op) << ";\n  a" << i
+          << ".in_type = " << type(of.in_type) << ";\n  a" << i << ".acc_type = " << type(of.acc_type) << ";\n  a" << i
+          << ".out_type = " << type(of.out_type) << ";\n  a" << i << ".root = " << (of.root ? "true" : "false")
+          << ";\n  a" << i << ".chunks = 1;\n  a" << i
+          << ".divisor = " << (of.divisor == 1 ? "1" : "args.divisors[" + std::to_string(e_.code[i].number) + "]")
+          << ";\n  using F" << i << " = " << fold_name(of) << ";\n  const F" << i << " f" << i << "(a" << i;
+    if (of.op == ReduceOp::var) text_ << ", " << value(static_cast<std::size_t>(e_.code[i].operands[1]), phase);
+    text_ << ");\n  F" << i << "::Acc l" << i << "[" << vector_width << "];\n";
+  }
+
+  /// All that a thread's elements have to do with the phase. A warp's turns are lanes of their own; a block's are later
+  /// elements of the same ones.
+  void write_elements(int phase, const std::vector<std::size_t>& reduced, bool is_last) {
+    text_ << "#pragma unroll\n  for (int j = 0; j < " << vector_width << "; ++j) {\n";
+    for (const std::size_t i : reduced) {
+      if (shape_.is_warp()) {
+        text_ << "    F" << i << "::Acc p" << i << "[" << shape_.turns << "];\n";
+      } else {
+        text_ << "    l" << i << "[j] = F" << i << "::identity();\n";
+      }
+    }
+    text_ << "#pragma unroll\n    for (int k = 0; k < " << shape_.turns << "; ++k) {\n";
+    if (!shape_.is_whole) {
+      text_ << "      const bool is_in = (k * " << shape_.threads << " + spot.thread) * " << vector_width
+            << " + j < spot.count;\n";
+    }
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      const bool is_here = e_.code[i].kind == Kind::op && !plan_.is_of_rows[i] && plan_.computed_in[i] == phase;
+      if (!is_here) continue;
+      write_op(i, phase, "      ");
+      if (plan_.is_kept[i]) text_ << "      k" << i << "[k][j] = v" << i << ";\n";
+    }
+    for (const std::size_t i : reduced) {
+      const std::string name = std::to_string(i);
+      const std::string lane = shape_.is_warp() ? "p" + name + "[k]" : "l" + name + "[j]";
+      const std::string before = shape_.is_warp() ? "F" + name + "::identity()" : lane;
+      const std::string taken =
+          "f" + name + ".take(" + before + ", " +
+          element_text(reduction(i), value(static_cast<std::size_t>(e_.code[i].operands[0]), phase)) + ", 0)";
+      text_ << "      " << lane << " = " << (shape_.is_whole ? taken : "is_in ? " + taken + " : " + before) << ";\n";
+    }
+    for (std::size_t i = 0; is_last && i < e_.outputs.size(); ++i) {
+      if (e_.is_of_rows(e_.outputs[i])) continue;
+      text_ << "      y" << i << "[k][j] = " << value(static_cast<std::size_t>(e_.results[i]), phase) << ";\n";
+    }
+    text_ << "    }\n";
+    for (const std::size_t i : reduced) {
+      if (shape_.is_warp()) text_ << "    l" << i << "[j] = combine_turns(f" << i << ", p" << i << ");\n";
+    }
+    text_ << "  }\n";
+  }
+
+  void write_result(std::size_t i) {
+    text_ << "  F" << i << "::Acc r" << i << " = ";
+    if (shape_.is_warp()) {
+      text_ << "combine_warp(f" << i << ", l" << i << ");\n";
+    } else if (shape_.blocks == 1) {
+      text_ << "block_broadcast(combine_block(f" << i << ", l" << i << "));\n";
+    } else {
+      text_ << "combine_block(f" << i << ", l" << i << ");\n  __shared__ u64 c" << i << "[" << shape_.blocks << "];\n";
+      if (!has_waited_) text_ << "  wait_for_cluster();\n";
+      has_waited_ = true;
+      text_ << "  r" << i << " = combine_cluster<" << shape_.blocks << ">(f" << i << ", r" << i << ", c" << i << ");\n";
+    }
+    const char* const type = stored_name(e_.code[i].type);
+    text_ << "  const " << type << " v" << i << " = stored_result<" << type << ">(f" << i << ", a" << i << ", r" << i
+          << ");\n";
+  }
+
+  /// All at the end, when every thread has read what it reads.
+  void write_stores() {
+    const int last = plan_.phases - 1;
+    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
+      if (!e_.is_of_rows(e_.outputs[i])) {
+        text_ << "  " << access("store_row", i, "y" + number(i));
+        continue;
+      }
+      text_ << "  if (spot.thread == 0 && begin == 0) static_cast<" << stored_name(e_.outputs[i].type)
+            << "*>(args.arrays[" << i << "])[o" << i << "] = " << value(static_cast<std::size_t>(e_.results[i]), last)
+            << ";\n";
+    }
+  }
+
+  const Expression& e_;
+  const RowPlan plan_;
+  const RowShape shape_;
+  bool has_waited_ = false;
+  std::ostringstream text_;
+};
+
+/// Whether vectors of an array's elements can be read or written wherever a row begins.
+bool has_vectors(const Expression& expression, const Layout& layout, const void* address) {
+  const int row_axis = expression.ndim - 1;
+  if (layout.strides[row_axis] != 1) return true;  // none are tried
+  const auto aligned_to =
+      static_cast<std::uintptr_t>(std::min<std::int64_t>(vector_width * element_size(layout.type), access_bytes));
+  bool all = reinterpret_cast<std::uintptr_t>(address) % aligned_to == 0;
+  for (int axis = 0; axis < row_axis; ++axis) all = all && layout.strides[axis] % vector_width == 0;
+  return all;
+}
+
+}  // namespace
+
+std::string rows_source(const Expression& expression) { return RowWriter(expression).source(); }
+
+CudaLaunch rows_launch(const Expression& expression, void* const* addresses, std::span<const kernels::Value> scalars) {
+  const std::size_t outputs = expression.outputs.size();
+  const std::size_t arrays = outputs + expression.inputs.size();
+  const auto layout = [&](std::size_t i) -> const Layout& {
+    return i < outputs ? expression.outputs[i] : expression.inputs[i - outputs];
+  };
+  bool vectors = expression.row_length() % vector_width == 0;
+  for (std::size_t i = 0; i < arrays; ++i) vectors = vectors && has_vectors(expression, layout(i), addresses[i]);
+  ParameterBlock parameters;
+  parameters.add(expression.rows());
+  parameters.add(std::int64_t{vectors});
+  for (std::size_t i = 0; i < arrays; ++i) parameters.add(addresses[i]);
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    parameters.add(kernels::scalar_bits(expression.scalars[i], scalars[i]));
+  }
+  for (const Reduction& reduction : expression.reductions) parameters.add(reduction.divisor);
+  for (int axis = 0; axis < expression.ndim; ++axis) parameters.add(expression.extents[axis]);
+  for (std::size_t i = 0; i < arrays; ++i) {
+    for (int axis = 0; axis < expression.ndim; ++axis) parameters.add(layout(i).strides[axis]);
+  }
+  const RowShape shape(expression);
+  CudaLaunch launch;
+  launch.grid = shape.is_warp() ? (expression.rows() - 1) / shape.rows_a_block + 1 : expression.rows() * shape.blocks;
+  launch.block = shape.block_size();
+  launch.parameters = std::move(parameters.all);
+  return launch;
+}
+
+}  // namespace refrain::jit

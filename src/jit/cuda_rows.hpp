@@ -1,0 +1,17 @@
+#pragma once
+
+#include "jit/cuda_source.hpp"
+
+#include <span>
+#include <string>
+
+namespace refrain::jit {
+
+/// `cuda_source` of an expression with reductions: each thread keeps its elements of a row in registers, from the one
+/// read to the one write.
+std::string rows_source(const Expression& expression);
+
+/// @see cuda_launch
+CudaLaunch rows_launch(const Expression& expression, void* const* addresses, std::span<const kernels::Value> scalars);
+
+}  // namespace refrain::jit

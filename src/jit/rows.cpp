@@ -1,0 +1,48 @@
+#include "jit/rows.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace refrain::jit {
+
+using Kind = Instruction::Kind;
+
+RowPlan::RowPlan(const Expression& expression) {
+  const auto& code = expression.code;
+  const auto operand = [&](std::size_t i, int k) { return static_cast<std::size_t>(code[i].operands[k]); };
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const Instruction& instruction = code[i];
+    int first = 0;
+    bool all_rows = true;
+    for (int k = 0; k < instruction.operand_count(); ++k) {
+      first = std::max(first, phase[operand(i, k)]);
+      all_rows = all_rows && is_of_rows[operand(i, k)];
+    }
+    if (instruction.kind == Kind::load) {
+      all_rows = expression.is_of_rows(expression.inputs[static_cast<std::size_t>(instruction.number)]);
+    }
+    const bool is_reduction = instruction.kind == Kind::reduce;
+    is_of_rows.push_back(is_reduction || all_rows);
+    phase.push_back(first + (is_reduction ? 1 : 0));
+    if (is_reduction) phases = std::max(phases, first + 2);
+  }
+  computed_in.assign(code.size(), -1);
+  is_kept.assign(code.size(), false);
+  std::vector<int> last_use(code.size(), -1);
+  const auto need = [&](std::size_t i, int in) {
+    int& at = computed_in[i];
+    at = at < 0 ? in : std::min(at, in);
+    last_use[i] = std::max(last_use[i], in);
+  };
+  for (const int result : expression.results) need(static_cast<std::size_t>(result), phases - 1);
+  for (std::size_t i = code.size(); i-- > 0;) {
+    if (computed_in[i] < 0) continue;
+    // One value a row costs nothing to keep.
+    if (is_of_rows[i]) computed_in[i] = phase[i];
+    is_kept[i] = !is_of_rows[i] && last_use[i] > computed_in[i];
+    const int users_phase = code[i].kind == Kind::reduce ? phase[i] - 1 : computed_in[i];
+    for (int k = 0; k < code[i].operand_count(); ++k) need(operand(i, k), users_phase);
+  }
+}
+
+}  // namespace refrain::jit

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "jit/expression.hpp"
+
+#include <vector>
+
+namespace refrain::jit {
+
+/// In which order the values of an expression with reductions can be had: elements first, of which rows are reduced,
+/// with whose results elements go on, and so forth.
+struct RowPlan {
+  explicit RowPlan(const Expression& expression);
+
+  std::vector<bool> is_of_rows;  ///< by instruction: one value a row
+  std::vector<int> phase;        ///< by instruction: the first one in which it can be computed
+  /// By instruction: the phase in which it is computed, because it is needed; -1: nobody needs it. Results of
+  /// reductions are there from the next phase on.
+  std::vector<int> computed_in;
+  std::vector<bool> is_kept;  ///< by instruction: an element's value that a later phase needs too
+  int phases = 1;
+};
+
+}  // namespace refrain::jit

@@ -1,0 +1,218 @@
+// Reductions with the elementwise work before and after them as one command: no bit changes, whatever the rows are.
+
+#include "support.hpp"
+#include "support_reference.hpp"
+#include "support_views.hpp"
+
+#include <refrain/reduce.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+using boost::unit_test::label;
+
+namespace refrain::test {
+
+namespace {
+
+/// How many commands an executable of the program has; its results are those of the eager program.
+template <class Fn>
+int nodes_of(Fn&& fn) {
+  const std::vector<Array> eager = fn();
+  auto [graph, outputs] = capture(fn);
+  const GraphExec exec = graph.instantiate();
+  exec.replay();
+  for (std::size_t i = 0; i < eager.size(); ++i) BOOST_TEST(same_bits(outputs[i], eager[i]), "output " << i);
+  return exec.node_count();
+}
+
+/// Rows with the largest number, sums, and what is left when both are taken out of them.
+std::vector<Array> softmax_by_hand(const Array& x) {
+  const Array powers = exp(x - max(x, -1, true));
+  return {powers / sum(powers, -1, true)};
+}
+
+std::vector<Array> norm_by_hand(const Array& x) {
+  const Array centred = x - mean(x, -1, true);
+  const Array deviation = sqrt(mean(centred * centred, -1, true) + 1e-3);
+  return {centred / deviation, deviation, mean(x, -1, true)};
+}
+
+bool is_cuda() { return current_device().kind == DeviceKind::cuda; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(passes_rows, *label("sanitize"))
+
+BOOST_AUTO_TEST_CASE(rows_of_any_length_are_one_command) {
+  for (const std::int64_t n : {2, 31, 32, 100, 128, 129, 512, 1000, 1024, 1025, 1028, 4096, 8191, 8192}) {
+    for (const std::int64_t rows : {1, 3, 300}) {
+      if (n > 4096 && rows > 3) continue;
+      const Array x = wave({rows, n}, static_cast<int>(n + rows));
+      BOOST_TEST_CONTEXT(rows << " rows of " << n) {
+        BOOST_TEST(nodes_of([&] { return softmax_by_hand(x); }) == 1);
+        BOOST_TEST(nodes_of([&] { return norm_by_hand(x); }) == 1);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_of_blocks_takes_longer_rows) {
+  for (const std::int64_t n : {8193, 16384, 20000, 65535, 65536, 65537}) {
+    const Array x = wave({2, n}, 3);
+    const bool is_one = is_cuda() && n <= 65536;
+    BOOST_TEST_CONTEXT(n) {
+      BOOST_TEST((nodes_of([&] { return softmax_by_hand(x); }) == 1) == is_one);
+      BOOST_TEST((nodes_of([&] { return norm_by_hand(x); }) == 1) == is_one);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_reduction_and_dtype) {
+  for (const DType dtype : {DType::bool_, DType::uint8, DType::int32, DType::int64, DType::float16, DType::bfloat16,
+                            DType::float32, DType::float64}) {
+    for (const std::int64_t n : {7, 130, 1500}) {
+      for (const std::int64_t rows : {2, 300}) {
+        const Array x = (wave({rows, n}, 5) * 3).cast(dtype);
+        BOOST_TEST_CONTEXT(to_string(dtype) << ", " << rows << " rows of " << n) {
+          const bool is_number = dtype != DType::bool_;
+          // The copy before them, and what is made of the results, are part of the command.
+          const auto with = [&](auto reduce) {
+            return nodes_of([&]() -> std::vector<Array> {
+              const Array before = is_number ? (x + x).cast(dtype) : logical_not(x);
+              const Array result = reduce(before);
+              return {before, result, result.cast(DType::float32) + 1};
+            });
+          };
+          BOOST_TEST(with([](const Array& a) { return sum(a, 1, true); }) == 1);
+          BOOST_TEST(with([](const Array& a) { return prod(a, 1); }) == 1);
+          BOOST_TEST(with([](const Array& a) { return mean(a, 1); }) <= 2);  // of integers, after a cast
+          BOOST_TEST(with([](const Array& a) { return max(a, 1, true); }) == 1);
+          BOOST_TEST(with([](const Array& a) { return min(a, 1); }) == 1);
+          BOOST_TEST(with([](const Array& a) { return any(a, 1); }) == 1);
+          BOOST_TEST(with([](const Array& a) { return all(a, 1, true); }) == 1);
+          if (!is_floating(dtype)) continue;
+          BOOST_TEST(with([](const Array& a) { return norm(a, 1); }) == 1);
+          BOOST_TEST(with([](const Array& a) { return var(a, 1, 1, true); }) == 1);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(values_that_are_special_stay_so) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Array x = from_host(std::vector<float>{-0.0F, -0.0F, -0.0F, inf, 1, -inf, nan, 2, 3, -inf, -inf, -inf}, {4, 3});
+  BOOST_TEST(nodes_of([&]() -> std::vector<Array> {
+               const Array y = x * 1;
+               return {sum(y, 1),  prod(y, 1), max(y, 1), min(y, 1),
+                       norm(y, 1), any(y, 1),  all(y, 1), y + max(y, 1, true)};
+             }) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(results_of_all_elements_go_on_into_them) {
+  const Array x = wave({64, 64}, 2);
+  const Array y = wave({64, 64}, 4);
+  BOOST_TEST(nodes_of([&]() -> std::vector<Array> {
+               const Array ratio = dot(x.flatten(), y.flatten()) / dot(y.flatten(), y.flatten());
+               const Array left = x - ratio * y;
+               return {left, ratio, norm(left)};
+             }) == 1);
+  BOOST_TEST(nodes_of([&]() -> std::vector<Array> { return {sqrt(sum(x * x) + 1) * 2}; }) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(chunks_of_long_rows_are_made_as_they_are_summed) {
+  const Array x = wave({8192 * 20}, 2);
+  // The chunks' sums, then theirs.
+  BOOST_TEST(nodes_of([&]() -> std::vector<Array> { return {sqrt(sum(x * x + 1))}; }) == 2);
+  BOOST_TEST(nodes_of([&]() -> std::vector<Array> {
+               const Array y = x * 2;
+               return {y, max(y) + 1};
+             }) == 2);
+  const Array many = wave({2, 8192 * 17}, 2);
+  BOOST_TEST(nodes_of([&]() -> std::vector<Array> { return {sum(many * 3, 1) - 1}; }) == 2);
+  // A last chunk that is shorter stays with the reduction's own kernel.
+  const Array ragged = wave({8192 * 20 + 4}, 2);
+  BOOST_TEST(nodes_of([&]() -> std::vector<Array> { return {sqrt(sum(ragged * ragged))}; }) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(rows_may_lie_anyhow) {
+  const Array base = wave({6, 10, 40}, 3);
+  const auto scaled = [](const Array& x, Axes axes) {
+    return nodes_of([&]() -> std::vector<Array> { return {x * 2 - sum(x * 2, axes, true)}; });
+  };
+  BOOST_TEST(scaled(base, {1, 2}) == 1);
+  BOOST_TEST(scaled(base, {0, 1, 2}) == 1);
+  BOOST_TEST(scaled(base.flip(2), {2}) == 1);
+  BOOST_TEST(scaled(base.slice({.step = 2}, 2), {2}) == 1);
+  BOOST_TEST(scaled(base.slice({.begin = 1}, 2), {2}) == 1);  // not aligned
+  BOOST_TEST(scaled(base.slice({.begin = 1, .end = 5}, 0), {2}) == 1);
+  BOOST_TEST(scaled(base.transpose(0, 1), {2}) == 1);
+  BOOST_TEST(scaled(base.transpose(1, 2), {2}) == 1);
+  BOOST_TEST(scaled(wave({40}, 3).expand({9, 40}), {1}) == 1);
+  BOOST_TEST(scaled(wave({9, 1}, 3).expand({9, 40}), {1}) == 1);
+  // Rows that lie side by side have a kernel of their own.
+  BOOST_TEST(scaled(base, {0}) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_two_kinds_are_two_commands) {
+  const Array x = wave({32, 48}, 3);
+  BOOST_TEST(nodes_of([&]() -> std::vector<Array> {
+               const Array rows = x - mean(x, 1, true);
+               return {rows - mean(rows)};
+             }) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_in_place_is_read_first) {
+  for (const std::int64_t n : {100, 3000}) {
+    Array x = wave({5, n}, 3);
+    Array totals = zeros({5, 1});
+    const std::vector<float> before = x.to_vector<float>();
+    const auto program = [&] {
+      x -= mean(x, 1, true);
+      totals += sum(abs(x), 1, true);
+      x *= totals;
+    };
+    program();
+    const std::vector<float> expected = x.to_vector<float>();
+    const std::vector<float> expected_totals = totals.to_vector<float>();
+    x.assign(from_host(before, {5, n}));
+    totals.assign(0);
+    const GraphExec exec = capture(program).instantiate();
+    BOOST_TEST(exec.node_count() == 1);
+    exec.replay();
+    BOOST_TEST((x.to_vector<float>() == expected));
+    BOOST_TEST((totals.to_vector<float>() == expected_totals));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(parameters_and_bindings_reach_into_rows) {
+  const Array x = wave({20, 50}, 3);
+  const Param<float> scale(2, "scale");
+  auto [graph, y] = capture([&] { return x * scale - max(x * scale, 1, true); });
+  const GraphExec exec = graph.instantiate();
+  BOOST_TEST(exec.node_count() == 1);
+  exec.set(scale, 5);
+  exec.replay();
+  BOOST_TEST(same_bits(y, x * 5.0F - max(x * 5.0F, 1, true)));
+  const Array other = wave({20, 50}, 9);
+  exec.bind(x, other);
+  exec.replay();
+  BOOST_TEST(same_bits(y, other * 5.0F - max(other * 5.0F, 1, true)));
+}
+
+BOOST_AUTO_TEST_CASE(a_reduction_stays_alone_where_few_blocks_would_do_much) {
+  const Array x = wave({8192}, 3);
+  const auto nodes = nodes_of([&]() -> std::vector<Array> {
+    Array y = x;
+    for (int i = 0; i < 100; ++i) y = y * 0.999F + 0.1F;
+    return {sum(y)};
+  });
+  BOOST_TEST(nodes == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace refrain::test
