@@ -180,15 +180,8 @@ class RowWriter {
       const char* const type = stored_name(e_.scalars[i]);
       text_ << "  const " << type << " s" << i << " = from_bits<" << type << ">(args.scalars[" << i << "]);\n";
     }
-    for (std::size_t i = 0; i < e_.inputs.size(); ++i) {
-      const std::size_t array = e_.outputs.size() + i;
-      const std::string type = stored_name(e_.inputs[i].type);
-      if (e_.is_of_rows(e_.inputs[i])) {
-        text_ << "  const " << type << " x" << i << " = static_cast<const " << type << "*>(args.arrays[" << array
-              << "])[o" << array << "];\n";
-      } else {
-        text_ << "  " << type << " x" << i << declared() << ";\n  " << access("load_row", array, "x" + number(i));
-      }
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      if (e_.code[i].kind == Kind::load && !is_late(i)) write_load(i);
     }
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
       const bool is_own = e_.code[i].kind == Kind::op && plan_.is_kept[i];
@@ -198,6 +191,26 @@ class RowWriter {
       if (!e_.is_of_rows(e_.outputs[i])) {
         text_ << "  " << stored_name(e_.outputs[i].type) << " y" << i << declared() << ";\n";
       }
+    }
+  }
+
+  /// Whether a load is put off until the phase that needs it: all rows have the same elements, which are near, and
+  /// would take up registers until then.
+  bool is_late(std::size_t i) const {
+    if (row_axis() == 0 || plan_.is_of_rows[i] || plan_.computed_in[i] <= 0) return false;
+    const Layout& of = e_.inputs[static_cast<std::size_t>(e_.code[i].number)];
+    return std::all_of(of.strides, of.strides + row_axis(), [](std::int64_t stride) { return stride == 0; });
+  }
+
+  void write_load(std::size_t i) {
+    const auto input = static_cast<std::size_t>(e_.code[i].number);
+    const std::size_t array = e_.outputs.size() + input;
+    const std::string type = stored_name(e_.inputs[input].type);
+    if (plan_.is_of_rows[i]) {
+      text_ << "  const " << type << " x" << input << " = static_cast<const " << type << "*>(args.arrays[" << array
+            << "])[o" << array << "];\n";
+    } else {
+      text_ << "  " << type << " x" << input << declared() << ";\n  " << access("load_row", array, "x" + number(input));
     }
   }
 
@@ -226,6 +239,7 @@ class RowWriter {
     std::vector<std::size_t> reduced;
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
       const bool is_here = plan_.computed_in[i] == phase;
+      if (e_.code[i].kind == Kind::load && is_here && is_late(i)) write_load(i);
       if (e_.code[i].kind == Kind::op && plan_.is_of_rows[i] && is_here) write_op(i, phase, "  ");
       if (e_.code[i].kind == Kind::reduce && plan_.computed_in[i] == phase + 1) reduced.push_back(i);
     }
