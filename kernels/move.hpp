@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/elementwise.hpp"
-#include "kernels/offsets.hpp"
+#include "kernels/indices.hpp"
 
 // Bodies of counting and gathering (MoveArgs), shared by the host and devices.
 
@@ -77,10 +77,12 @@ template <class Index>
 REFRAIN_HOST_DEVICE bool find_element(const MoveArgs& args, const Run& run, i64 k, i64& place) {
   place = run.offset + k * args.strides[args.ndim - 1];
   if constexpr (!is_same<Index, NoIndex>) {
-    i64 index = static_cast<const Index*>(args.indices)[run.index + k * args.index_strides[args.ndim - 1]];
-    if (index < 0) index += args.taken_size;
-    if (index < 0 || index >= args.taken_size) return false;
-    place += offset_along(args.taken_ndim, args.taken_extents, args.taken_strides, index);
+    const i64 index = static_cast<const Index*>(args.indices)[run.index + k * args.index_strides[args.ndim - 1]];
+    i64 taken = 0;
+    if (!find_index(index, args.taken_size, args.taken_ndim, args.taken_extents, args.taken_strides, taken)) {
+      return false;
+    }
+    place += taken;
   }
   return true;
 }

@@ -2,7 +2,7 @@
 
 #include "support.hpp"
 #include "support_memory.hpp"
-#include "support_reference.hpp"
+#include "support_passes.hpp"
 #include "support_views.hpp"
 
 #include <string>
@@ -14,31 +14,6 @@ namespace refrain::test {
 
 namespace {
 
-constexpr Passes no_passes{.dead_work = false, .order = false, .fusion = false, .memory = false};
-
-/// One pass alone.
-Passes only(bool Passes::*pass) {
-  Passes passes = no_passes;
-  passes.*pass = true;
-  return passes;
-}
-
-/// How many commands an executable has with these passes; its results are those of the eager program, three times over.
-template <class Fn>
-int nodes_with(Fn&& fn, Passes passes = {}) {
-  manual_seed(11);
-  std::vector<Array> eager;
-  for (int i = 0; i < 3; ++i) eager.push_back(snapshot(fn()));
-  manual_seed(11);
-  auto [graph, output] = capture(fn);
-  const GraphExec exec = graph.instantiate({.passes = passes});
-  for (const Array& expected : eager) {
-    exec.replay();
-    BOOST_TEST(same_bits(output, expected));
-  }
-  return exec.node_count();
-}
-
 /// What an executable with these passes takes, its output included.
 template <class Fn>
 std::int64_t bytes_of(Fn&& fn, Passes passes) {
@@ -48,8 +23,6 @@ std::int64_t bytes_of(Fn&& fn, Passes passes) {
   const GraphExec exec = graph.instantiate({.passes = passes});
   return memory_stats(current_device()).live - before;
 }
-
-bool says(const GraphExec& exec, const std::string& text) { return exec.explain().find(text) != std::string::npos; }
 
 }  // namespace
 

@@ -87,19 +87,31 @@ class Machine {
       case 3: add(a + b.select(row)); break;
       case 4: add(a * b.slice({.begin = column, .end = column + 1}, 1)); break;
       case 5: target += b; break;
-      case 6: target.assign(step.choice % 2 == 0 ? a : a.flip(1)); break;
+      case 6: target.assign(step.choice % 3 == 0 ? a : step.choice % 3 == 1 ? a.flip(1) : moved(a, step.choice)); break;
       case 7: target.slice(0, 3) += a.slice(3, 6); break;
       case 8: target.slice({.begin = 1, .end = 7, .step = 2}, 1) *= 0.5F; break;
       case 9: add(a.transpose(0, 1).contiguous().reshape({rows, columns})); break;
       case 10: add(step.choice % 2 == 0 ? rand({rows, columns}) + a : a * randn({rows, columns})); break;
       case 11: add(a - mean(b, -1, true)); break;
       case 12: add(where(a < b, a.cast(DType::float16).cast(DType::float32), b)); break;
-      case 13: add(roll(a, 1, 1) + b); break;
+      case 13: add(moved(a, step.choice) + b); break;
       case 14:
         if (step.choice % 4 == 0) current_stream().launch_host_func([] {});
         add(a + 1);
         break;
       default: streams_[step.choice % lanes].wait_stream(streams_[step.stream]); break;
+    }
+  }
+  static Array moved(const Array& a, unsigned choice) {
+    const auto shift = static_cast<std::int64_t>(choice / 8 % 19) - 9;
+    switch (choice % 8) {
+      case 0: return roll(a, shift, 0);
+      case 1: return roll(a, {shift, shift / 2}, {1, 0});
+      case 2: return roll(a, shift);
+      case 3: return roll(a.flip(0).transpose(0, 1), shift, 0).transpose(0, 1);
+      case 4: return take(a, (a * 8).cast(DType::int64));
+      case 5: return take(a, (a.select(2) * 2).cast(DType::int32), 1);
+      default: return roll(a, shift, 1);
     }
   }
   void add(const Array& value) { values_.push_back(value); }

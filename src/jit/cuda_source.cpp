@@ -1,5 +1,6 @@
 #include "jit/cuda_source.hpp"
 
+#include "jit/cuda_moves.hpp"
 #include "jit/cuda_rows.hpp"
 #include "jit/cuda_text.hpp"
 #include "kernels/elementwise.hpp"
@@ -25,6 +26,15 @@ constexpr std::int64_t blocks_per_multiprocessor = 4096;
 const char* distribution_name(kernels::Distribution distribution) {
   constexpr const char* names[] = {"uniform", "normal", "bernoulli", "exponential", "randint32", "randint64"};
   return names[static_cast<int>(distribution)];
+}
+
+/// Threads a multiprocessor from which on a stencil's are given a vector each. A thread of it reads many single
+/// elements for a vector's sake, and one element each keeps more multiprocessors busy.
+constexpr std::int64_t threads_for_vectors = 512;
+
+bool is_stencil(const Expression& expression) {
+  return std::any_of(expression.inputs.begin(), expression.inputs.end(),
+                     [](const Layout& input) { return !input.wraps.empty(); });
 }
 
 /// Positions that one access of 16 bytes covers, of the widest type.
@@ -68,24 +78,41 @@ class Writer {
     return false;
   }
 
+  /// Whether positions are computed with in 32 bits: only where axes are.
+  bool has_narrow_axes() const { return is_strided() && is_narrow(e_); }
+
   void write_parameters() {
     text_ << "#include \"kernels/elementwise.hpp\"\n";
     if (!e_.draws.empty()) text_ << "#include \"kernels/random.hpp\"\n";
     text_ << "using namespace refrain::kernels;\n"
-             "template <class T, int n> struct alignas(sizeof(T) * n) Vector { T at[n]; };\n"
-             "struct Args {\n  i64 size;\n  i64 vector_end;\n  void* arrays["
-          << std::max<std::size_t>(arrays(), 1) << "];\n";
+             "template <class T, int n> struct alignas(sizeof(T) * n) Vector { T at[n]; };\n";
+    write_move_types(text_, e_);
+    if (has_narrow_axes()) {
+      text_ << "using Index = i32;\n"
+               "struct Divisor { u32 factor, shift; };\n"
+               "__device__ __forceinline__ Index divide_by(Index x, i64, Divisor by) {\n"
+               "  return static_cast<Index>((__umulhi(static_cast<u32>(x), by.factor) + static_cast<u32>(x)) >> "
+               "by.shift);\n}\n";
+    } else {
+      text_ << "using Index = i64;\n"
+               "struct Divisor { u64 none; };\n"
+               "__device__ __forceinline__ Index divide_by(Index x, i64 y, Divisor) { return divide(x, y); }\n";
+    }
+    text_ << "struct Args {\n  i64 size;\n  i64 vector_end;\n  void* arrays[" << std::max<std::size_t>(arrays(), 1)
+          << "];\n";
     if (!e_.scalars.empty()) text_ << "  u64 scalars[" << e_.scalars.size() << "];\n";
     if (is_strided()) {
-      text_ << "  i64 extents[" << e_.ndim << "];\n  i64 strides[" << arrays() << "][" << e_.ndim << "];\n";
+      text_ << "  i64 extents[" << e_.ndim << "];\n  Divisor divisors[" << e_.ndim << "];\n  i64 strides[" << arrays()
+            << "][" << e_.ndim << "];\n";
     }
+    write_move_members(text_, e_);
     if (!e_.draws.empty()) text_ << "  RandomArgs draws[" << e_.draws.size() << "];\n";
     text_ << "};\n";
   }
 
   /// `run<n>`: n positions from `at` on, in one row where not all arrays are dense.
   void write_positions() {
-    text_ << "template <int n> __device__ __forceinline__ void run(const Args& args, i64 at";
+    text_ << "template <int n> __device__ __forceinline__ void run(const Args& args, Index at";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", " << stored_name(e_.draws[i].type) << " d" << i;
     text_ << ") {\n";
     write_offsets();
@@ -103,23 +130,21 @@ class Writer {
 
   void write_offsets() {
     if (!is_strided()) return;
-    text_ << "  i64 rest = at;\n";
-    for (std::size_t i = 0; i < arrays(); ++i) {
-      if (!layout(i).is_dense) text_ << "  i64 o" << i << " = 0;\n";
+    text_ << "  const Index rest" << e_.ndim - 1 << " = at;\n";
+    for (int axis = e_.ndim - 1; axis > 0; --axis) {
+      const std::string extent = "args.extents[" + std::to_string(axis) + "]";
+      text_ << "  const Index rest" << axis - 1 << " = divide_by(rest" << axis << ", " << extent << ", args.divisors["
+            << axis << "]);\n  const Index i" << axis << " = rest" << axis << " - rest" << axis - 1
+            << " * static_cast<Index>(" << extent << ");\n";
     }
-    for (int axis = e_.ndim - 1; axis >= 0; --axis) {
-      text_ << "  {\n";
-      if (axis > 0) {
-        text_ << "    const i64 outer = divide(rest, args.extents[" << axis
-              << "]);\n    const i64 index = rest - outer * "
-              << "args.extents[" << axis << "];\n    rest = outer;\n";
-      } else {
-        text_ << "    const i64 index = rest;\n";
+    text_ << "  const Index i0 = rest0;\n";
+    for (std::size_t i = 0; i < arrays(); ++i) {
+      if (layout(i).is_dense) continue;
+      text_ << "  const Index o" << i << " = 0";
+      for (int axis = 0; axis < e_.ndim; ++axis) {
+        text_ << " + i" << axis << " * static_cast<Index>(args.strides[" << i << "][" << axis << "])";
       }
-      for (std::size_t i = 0; i < arrays(); ++i) {
-        if (!layout(i).is_dense) text_ << "    o" << i << " += index * args.strides[" << i << "][" << axis << "];\n";
-      }
-      text_ << "  }\n";
+      text_ << ";\n";
     }
   }
 
@@ -129,6 +154,11 @@ class Writer {
     const std::size_t array = e_.outputs.size() + input;
     const Layout& of = layout(array);
     const std::string type = stored_name(of.type);
+    if (of.taken) return;  // read where its index is known
+    if (!of.wraps.empty()) {
+      write_moved_load(text_, e_, input, array, type);
+      return;
+    }
     text_ << "  Vector<" << type << ", n> x" << input << ";\n  {\n    const " << type
           << "* const first = static_cast<const " << type << "*>(args.arrays[" << array << "]) + " << offset(array)
           << ";\n";
@@ -138,7 +168,8 @@ class Writer {
     } else {
       text_ << "#pragma unroll\n    for (int i = 0; i < n; ++i) x" << input << ".at[i] = first["
             << (stride == 0 ? "0"
-                            : "i * args.strides[" + std::to_string(array) + "][" + std::to_string(e_.ndim - 1) + "]")
+                            : "i * static_cast<Index>(args.strides[" + std::to_string(array) + "][" +
+                                  std::to_string(e_.ndim - 1) + "])")
             << "];\n";
     }
     text_ << "  }\n";
@@ -152,8 +183,8 @@ class Writer {
     if (of.is_dense || inner_stride(e_, of) == 1) {
       text_ << "    *reinterpret_cast<Vector<" << type << ", n>*>(first) = y" << output << ";\n";
     } else {
-      text_ << "#pragma unroll\n    for (int i = 0; i < n; ++i) first[i * args.strides[" << output << "]["
-            << e_.ndim - 1 << "]] = y" << output << ".at[i];\n";
+      text_ << "#pragma unroll\n    for (int i = 0; i < n; ++i) first[i * static_cast<Index>(args.strides[" << output
+            << "][" << e_.ndim - 1 << "])] = y" << output << ".at[i];\n";
     }
     text_ << "  }\n";
   }
@@ -171,6 +202,11 @@ class Writer {
         text_ << op_text(instruction, [&](int k) { return "v" + std::to_string(instruction.operands[k]); });
         break;
       case Instruction::Kind::reduce: break;  // of rows: cuda_rows.cpp
+      case Instruction::Kind::take:
+        text_ << take_text(e_, static_cast<std::size_t>(instruction.number),
+                           e_.outputs.size() + static_cast<std::size_t>(instruction.number),
+                           stored_name(instruction.type), "v" + std::to_string(instruction.operands[0]));
+        break;
     }
     text_ << ";\n";
   }
@@ -183,9 +219,10 @@ class Writer {
           << block << " + threadIdx.x;\n  const i64 threads = static_cast<i64>(gridDim.x) * " << block << ";\n";
     if (width > 1) {
       text_ << "  for (i64 i = thread * " << width << "; i < args.vector_end; i += threads * " << width << ") run<"
-            << width << ">(args, i);\n";
+            << width << ">(args, static_cast<Index>(i));\n";
     }
-    text_ << "  for (i64 i = args.vector_end + thread; i < args.size; i += threads) run<1>(args, i);\n}\n";
+    text_ << "  for (i64 i = args.vector_end + thread; i < args.size; i += threads) run<1>(args, "
+             "static_cast<Index>(i));\n}\n";
   }
 
   /// As `random_thread`: each thread's numbers lie `threads` apart.
@@ -211,7 +248,8 @@ class Writer {
             << ");\n";
     }
     text_ << "#pragma unroll\n    for (int k = 0; k < " << numbers
-          << "; ++k) {\n      const i64 at = base + k * threads;\n      if (at < args.size) run<1>(args, at";
+          << "; ++k) {\n      const i64 at = base + k * threads;\n      if (at < args.size) run<1>(args, "
+             "static_cast<Index>(at)";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", n" << i << "[k]";
     text_ << ");\n    }\n  }\n  __syncthreads();\n  if (threadIdx.x == 0) {\n";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) {
@@ -245,7 +283,7 @@ CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std
   for (std::size_t i = 0; i < arrays; ++i) {
     const Layout& of = layout(i);
     const std::int64_t bytes = width * element_size(of.type);
-    const bool is_vector = of.is_dense || inner_stride(expression, of) == 1;
+    const bool is_vector = !is_elsewhere(of) && (of.is_dense || inner_stride(expression, of) == 1);
     if (is_vector && reinterpret_cast<std::uintptr_t>(addresses[i]) % static_cast<std::uintptr_t>(bytes) != 0) {
       is_aligned = false;
     }
@@ -255,7 +293,8 @@ CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std
       if (of.strides[axis] % width != 0) is_aligned = false;
     }
   }
-  if (is_strided && expression.extents[expression.ndim - 1] % width != 0) is_aligned = false;
+  if (expression.ndim > 1 && expression.extents[expression.ndim - 1] % width != 0) is_aligned = false;
+  if (is_stencil(expression) && expression.size / width < multiprocessors * threads_for_vectors) is_aligned = false;
   CudaLaunch launch;
   ParameterBlock packer;
   packer.add(expression.size);
@@ -266,10 +305,14 @@ CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std
   }
   if (is_strided) {
     for (int axis = 0; axis < expression.ndim; ++axis) packer.add(expression.extents[axis]);
+    for (int axis = 0; axis < expression.ndim; ++axis) {
+      packer.add(is_narrow(expression) ? divisor(expression.extents[axis]) : Divisor{0, 0});
+    }
     for (std::size_t i = 0; i < arrays; ++i) {
       for (int axis = 0; axis < expression.ndim; ++axis) packer.add(layout(i).strides[axis]);
     }
   }
+  for (const std::int64_t number : move_members(expression, addresses + outputs, width)) packer.add(number);
   for (const kernels::RandomArgs& draw : draws) packer.add(draw);
   launch.parameters = std::move(packer.all);
   if (!draws.empty()) {

@@ -3,9 +3,32 @@
 #include "kernels/args.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace refrain::jit {
+
+/// Axes of an expression's, seen as one, along which an input is read `shift` positions before, around their end.
+struct Wrap {
+  int first = 0;
+  int last = 0;
+  std::int64_t extent = 1;  ///< the product of theirs
+  std::int64_t shift = 0;   ///< 1 to extent - 1
+  std::int64_t stride = 0;  ///< in elements; the layout's own strides along these axes are 0
+
+  bool operator==(const Wrap&) const = default;
+};
+
+/// Axes of an input's that an index counts along, in row-major order.
+struct Taken {
+  std::int64_t size = 0;  ///< of all together
+  int ndim = 0;
+  std::int64_t extents[kernels::max_ndim] = {};
+  std::int64_t strides[kernels::max_ndim] = {};
+  kernels::u64 fill = 0;  ///< scalar_bits of what stands for an element that is not there
+
+  bool operator==(const Taken&) const = default;
+};
 
 /// How an array's elements lie over an expression's positions.
 struct Layout {
@@ -14,13 +37,17 @@ struct Layout {
   std::int64_t strides[kernels::max_ndim] = {};  ///< in elements, by the expression's axes
   /// Of an output: an input lies in the same memory, so that nothing is written before all is read.
   bool is_in_place = false;
+  // Of inputs that are read elsewhere. Such memory is no output's.
+  std::vector<Wrap> wraps;
+  std::optional<Taken> taken;  ///< what an index leads to comes to what the strides say
 
   bool operator==(const Layout&) const = default;
 };
 
 /// One value at each position.
 struct Instruction {
-  enum class Kind : std::uint8_t { load, scalar, op, draw, reduce };
+  /// `take`: the element of an input that operand 0, an integer, leads to.
+  enum class Kind : std::uint8_t { load, scalar, op, draw, take, reduce };
 
   Kind kind = Kind::op;
   kernels::ElementwiseOp op = kernels::ElementwiseOp::copy;

@@ -56,8 +56,8 @@ class HostEngine::Frame {
     addresses_ = addresses;
   }
 
-  /// All arrays at this position, a tile's first.
-  void go_to(std::int64_t position) {
+  /// All arrays at this position, the first of n of a tile.
+  void go_to(std::int64_t position, std::int64_t n) {
     std::int64_t index[kernels::max_ndim];
     std::int64_t rest = position;
     for (int axis = expression_.ndim - 1; axis >= 0; --axis) {
@@ -68,6 +68,11 @@ class HostEngine::Frame {
       std::int64_t offset = 0;
       for (int axis = 0; axis < expression_.ndim; ++axis) offset += index[axis] * layout(i).strides[axis];
       at_[i].data = static_cast<std::byte*>(addresses_[i]) + offset * element_size(layout(i).type);
+    }
+    for (std::size_t i = 0; i < expression_.inputs.size(); ++i) {
+      if (engine_.rooms_[i] < 0) continue;
+      std::byte* const room = registers_ + static_cast<std::size_t>(engine_.rooms_[i]) * register_bytes;
+      at_[outputs_ + i] = fetch(expression_, expression_.inputs[i], addresses_[outputs_ + i], position, n, room);
     }
   }
 
@@ -114,11 +119,27 @@ HostEngine::HostEngine(std::shared_ptr<const Expression> expression) : expressio
   if (expression_->has_rows()) {
     rows_ = std::make_unique<const HostRows>(expression_);
   } else {
+    find_rooms();
     place_values();
   }
 }
 
 HostEngine::~HostEngine() = default;
+
+void HostEngine::find_rooms() {
+  bool is_one_row = true;
+  const auto look_at = [&](const Layout& layout) {
+    const auto* const end = layout.strides + expression_->ndim;
+    is_one_row = is_one_row && (layout.is_dense || !layout.wraps.empty() ||
+                                std::all_of(layout.strides, end, [](std::int64_t stride) { return stride == 0; }));
+  };
+  for (const Layout& output : expression_->outputs) look_at(output);
+  for (const Layout& input : expression_->inputs) {
+    look_at(input);
+    rooms_.push_back(input.wraps.empty() ? -1 : registers_++);
+  }
+  row_ = is_one_row ? expression_->size : expression_->extents[expression_->ndim - 1];
+}
 
 void HostEngine::place_values() {
   const auto& code = expression_->code;
@@ -132,7 +153,8 @@ void HostEngine::place_values() {
   std::vector<Source> values;  // by instruction
   for (std::size_t i = 0; i < code.size(); ++i) {
     const Instruction& instruction = code[i];
-    if (instruction.kind != Instruction::Kind::op) {
+    const bool is_take = instruction.kind == Instruction::Kind::take;
+    if (instruction.kind != Instruction::Kind::op && !is_take) {
       const auto kind = instruction.kind == Instruction::Kind::load     ? Source::Kind::memory
                         : instruction.kind == Instruction::Kind::scalar ? Source::Kind::scalar
                                                                         : Source::Kind::drawn;
@@ -141,7 +163,12 @@ void HostEngine::place_values() {
     }
     Op op{};
     op.operand_count = instruction.operand_count();
-    op.row = find_row(instruction);
+    if (is_take) {
+      op.take = find_take(instruction.type, instruction.in_type);
+      op.taken_from = instruction.number;
+    } else {
+      op.row = find_row(instruction);
+    }
     for (int k = 0; k < op.operand_count; ++k) {
       op.operands[k] = values[static_cast<std::size_t>(instruction.operands[k])];
     }
@@ -193,6 +220,11 @@ void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
   for (const Op& op : ops_) {
     RowInput inputs[kernels::max_inputs];
     for (int k = 0; k < op.operand_count; ++k) inputs[k] = frame.input(op.operands[k]);
+    if (op.take != nullptr) {
+      const Layout& from = expression_->inputs[static_cast<std::size_t>(op.taken_from)];
+      op.take(*from.taken, frame.input({Source::Kind::memory, op.taken_from}), inputs[0], frame.output(op.result), n);
+      continue;
+    }
     op.row(inputs, frame.output(op.result), n);
   }
   for (const Store& store : stores_) {
@@ -202,16 +234,14 @@ void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
 }
 
 void HostEngine::run_rows(Frame& frame) const {
-  const std::int64_t row = expression_->extents[expression_->ndim - 1];
-  over_rows(row, 0, expression_->size, tile, [&](std::int64_t begin, std::int64_t n) {
-    frame.go_to(begin);
+  over_rows(row_, 0, expression_->size, tile, [&](std::int64_t begin, std::int64_t n) {
+    frame.go_to(begin, n);
     run_tile(frame, n);
   });
 }
 
 void HostEngine::run_drawn(Frame& frame, std::span<const kernels::RandomArgs> draws) const {
   const std::int64_t size = expression_->size;
-  const std::int64_t row = expression_->extents[expression_->ndim - 1];
   const std::int64_t threads = static_cast<std::int64_t>(expression_->grid) * random_block;
   const int planes = kernels::numbers_per_draw(draws[0].distribution, draws[0].type);
   for (std::int64_t round = 0; round * planes * threads < size; ++round) {
@@ -223,10 +253,10 @@ void HostEngine::run_drawn(Frame& frame, std::span<const kernels::RandomArgs> dr
       }
       for (int plane = 0; plane < planes; ++plane) {
         const std::int64_t begin = first + plane * threads + thread;
-        over_rows(row, begin, std::min(begin + random_tile, size), random_tile,
+        over_rows(row_, begin, std::min(begin + random_tile, size), random_tile,
                   [&](std::int64_t at, std::int64_t count) {
                     frame.take_drawn(plane, at - begin);
-                    frame.go_to(at);
+                    frame.go_to(at, count);
                     run_tile(frame, count);
                   });
       }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "jit/expression.hpp"
+#include "jit/host_moves.hpp"
 #include "kernels/elementwise_rows.hpp"
 
 #include <cstddef>
@@ -37,6 +38,8 @@ class HostEngine {
     int operand_count;
     Source operands[kernels::max_inputs];
     Source result;
+    TakeRow take = nullptr;  ///< in place of `row`
+    int taken_from = 0;      ///< of `take`: the input
   };
   struct Store {
     kernels::Row row;
@@ -46,6 +49,7 @@ class HostEngine {
   /// One run: addresses and registers.
   class Frame;
 
+  void find_rooms();
   void place_values();
   Source result_of(std::size_t instruction, std::vector<int>& free_registers);
   void run_tile(Frame& frame, std::int64_t n) const;
@@ -56,6 +60,8 @@ class HostEngine {
   std::vector<Op> ops_;
   std::vector<Store> stores_;
   int registers_ = 0;
+  std::vector<int> rooms_;  ///< by input: the register for elements that do not lie in one line; -1: they always do
+  std::int64_t row_ = 0;    ///< positions that all arrays walk through in one line, or are fetched
   std::unique_ptr<const HostRows> rows_;  ///< of an expression with reductions, in place of all that
 };
 

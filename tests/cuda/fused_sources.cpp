@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace refrain::test {
@@ -49,6 +50,22 @@ class Maker {
   int input(Type type, std::initializer_list<std::int64_t> strides = {}) {
     made.inputs.push_back(layout(type, strides));
     return add(Instruction::Kind::load, type, static_cast<int>(made.inputs.size()) - 1);
+  }
+  /// An input that is read elsewhere along some axes.
+  int rolled(Type type, std::initializer_list<std::int64_t> strides, std::vector<jit::Wrap> wraps) {
+    made.inputs.push_back(layout(type, strides));
+    made.inputs.back().wraps = std::move(wraps);
+    return add(Instruction::Kind::load, type, static_cast<int>(made.inputs.size()) - 1);
+  }
+  /// What `index` leads to along axes of these strides.
+  int taken(Type type, std::initializer_list<std::int64_t> strides, int index, std::vector<std::int64_t> along) {
+    made.inputs.push_back(layout(type, strides));
+    auto& taken = made.inputs.back().taken.emplace();
+    taken.ndim = static_cast<int>(along.size());
+    std::copy(along.begin(), along.end(), taken.strides);
+    const Type index_type = made.code[static_cast<std::size_t>(index)].type;
+    const int input = static_cast<int>(made.inputs.size()) - 1;
+    return add({Instruction::Kind::take, ElementwiseOp::copy, type, index_type, {index, -1, -1}, input});
   }
   int scalar(Type type) {
     made.scalars.push_back(type);
@@ -210,6 +227,37 @@ BOOST_AUTO_TEST_CASE(rows_compile) {
   for (const std::int64_t n : {1024, 1000}) require_reductions(300, n, Type::float32);
   for (const std::int64_t n : {1024, 4000, 8192, 20000, 65536}) require_reductions(3, n, Type::float32);
   for (const Type type : {Type::bool_, Type::float16, Type::int64}) require_reductions(3, 20000, type);
+}
+
+BOOST_AUTO_TEST_CASE(arrays_that_are_read_elsewhere_compile) {
+  for (const bool is_strided : {false, true}) {
+    for (const std::int64_t size : {std::int64_t{1000}, std::int64_t{1} << 40}) {
+      Maker maker(is_strided);
+      maker.made.size = size;
+      for (const Type type : all_types) {
+        const int index = maker.input(type == Type::float16 ? Type::int32 : Type::int64);
+        maker.output(maker.input(type));
+        if (is_strided) {
+          maker.output(maker.rolled(type, {0, 0}, {{0, 1, 1000, 100, 1}}));
+          maker.output(maker.rolled(type, {100, 0}, {{1, 1, 100, 1, 1}}));
+          maker.output(maker.rolled(type, {0, 1}, {{0, 0, 10, 3, 200}}), {200, 1});
+          maker.output(maker.rolled(type, {0, 2}, {{0, 0, 10, 3, 200}}));
+          maker.output(maker.rolled(type, {0, 0}, {{0, 0, 10, 3, 1}, {1, 1, 100, 4, 10}}), {1, 10});
+          maker.output(maker.taken(type, {0, 0}, index, {100, 1}));
+          maker.output(maker.taken(type, {7, 3}, index, {}));
+        } else {
+          maker.output(maker.rolled(type, {0}, {{0, 0, 1000, 1, 1}}));
+          maker.output(maker.rolled(type, {0}, {{0, 0, 1000, 1, -2}}));
+          maker.output(maker.taken(type, {0}, index, {3}));
+        }
+      }
+      maker.require_compiled();
+    }
+  }
+  Maker maker(true);
+  maker.output(maker.draw(Distribution::normal, Type::float32));
+  maker.output(maker.rolled(Type::float32, {100, 0}, {{1, 1, 100, 1, 1}}));
+  maker.require_compiled();
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_compile_is_told_with_the_log_and_the_source) {

@@ -1,4 +1,5 @@
 #include "graph/passes/fusion_group.hpp"
+#include "graph/passes/moved.hpp"
 #include "kernels/elementwise.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@ using jit::Expression;
 using jit::Instruction;
 using runtime::ElementwiseCommand;
 using runtime::FusedCommand;
+using runtime::MoveCommand;
 using runtime::RandomCommand;
 using runtime::ReduceCommand;
 
@@ -30,6 +32,8 @@ class Builder {
         write(step, add_draw(*draw));
       } else if (const auto* reduction = std::get_if<ReduceCommand>(&step.command->payload)) {
         write(step, add_reduction(step, *reduction));
+      } else if (std::holds_alternative<MoveCommand>(step.command->payload)) {
+        write(step, add_move(step));
       } else {
         write(step, add_op(step, made));
       }
@@ -47,8 +51,7 @@ class Builder {
   };
 
   Walked along_group(Walked array, const Step& step) const {
-    array.strides = strides_along(extents_of(step), array.strides, group_.extents());
-    return array;
+    return refined(std::move(array), extents_of(step), group_.extents());
   }
 
   Known* find(const Walked& array) {
@@ -84,6 +87,20 @@ class Builder {
     const int value = add(instruction);
     known_.push_back({array, value, true, false});
     return value;
+  }
+
+  int add_move(const Step& step) {
+    const Walked from = along_group(moved_input_of(step), step);
+    if (!from.taken) return load(from);
+    const Walked indices = along_group(indices_of(step), step);
+    Instruction instruction;
+    instruction.kind = Instruction::Kind::take;
+    instruction.type = from.type;
+    instruction.in_type = indices.type;
+    instruction.operands[0] = load(indices);
+    if (find(from) == nullptr) known_.push_back({from, -1, true, false});
+    instruction.number = static_cast<int>(find(from) - known_.data());  // until the inputs are numbered
+    return add(instruction);
   }
 
   int add_scalar(kernels::Type type, kernels::Value value, const detail::ParameterState* parameter, MadeCommand& made) {
@@ -195,7 +212,7 @@ class Builder {
       add_array(known_[i], runtime::AccessMode::read);
     }
     for (Instruction& instruction : code_) {
-      if (instruction.kind == Instruction::Kind::load) {
+      if (instruction.kind == Instruction::Kind::load || instruction.kind == Instruction::Kind::take) {
         instruction.number = input_numbers[static_cast<std::size_t>(instruction.number)];
       }
     }
@@ -212,6 +229,15 @@ class Builder {
     return blocks;
   }
 
+  /// Whether an axis and the one before it are one to the array.
+  static bool walks_on(const Walked& array, std::size_t axis, std::int64_t extent) {
+    const int i = static_cast<int>(axis);
+    for (const jit::Wrap& wrap : array.wraps) {
+      if (wrap.first == i || wrap.last == i - 1) return false;
+    }
+    return array.strides[axis - 1] == array.strides[axis] * extent;
+  }
+
   /// Axes and strides, neighbours that every array walks through as one merged.
   void lay_out(Expression& expression, const std::vector<const Known*>& arrays, std::size_t outputs) const {
     const Extents& extents = group_.extents();
@@ -219,8 +245,7 @@ class Builder {
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
       const bool is_row = group_.has_rows() && axis + 1 == extents.size();
       const bool is_one = axis > 0 && !is_row && std::all_of(arrays.begin(), arrays.end(), [&](const Known* known) {
-                            const WalkStrides& strides = known->array.strides;
-                            return strides[axis - 1] == strides[axis] * extents[axis];
+                            return walks_on(known->array, axis, extents[axis]);
                           });
       if (is_one) {
         last.back() = axis;
@@ -242,8 +267,18 @@ class Builder {
       const Walked& array = arrays[k]->array;
       jit::Layout layout;
       layout.type = array.type;
-      layout.is_dense = array.strides == dense;
+      layout.is_dense = array.strides == dense && array.wraps.empty() && !array.taken;
       for (std::size_t i = 0; i < last.size(); ++i) layout.strides[i] = array.strides[last[i]];
+      layout.taken = array.taken;
+      layout.wraps = array.wraps;
+      for (jit::Wrap& wrap : layout.wraps) {
+        const auto now = [&](int one) {
+          return static_cast<int>(std::lower_bound(last.begin(), last.end(), static_cast<std::size_t>(one)) -
+                                  last.begin());
+        };
+        wrap.first = now(wrap.first);
+        wrap.last = now(wrap.last);
+      }
       for (std::size_t i = outputs; k < outputs && i < arrays.size(); ++i) {
         layout.is_in_place = layout.is_in_place || arrays[i]->array.meets(array);
       }

@@ -1,5 +1,6 @@
 #include "graph/passes/fusion_group.hpp"
 
+#include "graph/passes/moved.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/random_plan.hpp"
 #include "kernels/reduce.hpp"
@@ -10,6 +11,7 @@
 namespace refrain::graph {
 
 using runtime::ElementwiseCommand;
+using runtime::MoveCommand;
 using runtime::RandomCommand;
 using runtime::ReduceCommand;
 
@@ -62,12 +64,27 @@ bool has_fusable_rows(const Step& step, std::int64_t longest) {
 
 WalkStrides first_strides(const kernels::i64* strides, int ndim) { return {strides, strides + ndim}; }
 
+/// Numbers that a kernel takes for an array.
+std::size_t numbers_of(const Walked& array) {
+  std::size_t count = 1 + array.strides.size();
+  if (!array.wraps.empty()) count += 1 + 3 * array.wraps.size();
+  if (array.taken) count += 2 + 2 * static_cast<std::size_t>(array.taken->ndim);
+  return count;
+}
+
+}  // namespace
+
 Walked walked(const Step& step, int access, kernels::Type type, WalkStrides strides) {
   const auto k = static_cast<std::size_t>(access);
   return {step.blocks[k], step.command->accesses[k], type, std::move(strides)};
 }
 
-}  // namespace
+Walked refined(Walked array, const Extents& coarse, const Extents& fine) {
+  const bool is_of_rows = size_of(coarse) != size_of(fine);
+  array.strides = strides_along(coarse, array.strides, fine);
+  array.wraps = refine_wraps(coarse, std::move(array.wraps), Extents(fine.begin(), fine.end() - (is_of_rows ? 1 : 0)));
+  return array;
+}
 
 bool Walked::meets(const Walked& other) const noexcept {
   if (access.buffer == other.access.buffer && block != other.block) return false;  // of two occurrences
@@ -87,6 +104,9 @@ Extents extents_of(const Step& step) {
     extents.push_back(row_length(reduced));
     return extents;
   }
+  if (const auto* move = std::get_if<MoveCommand>(&step.command->payload)) {
+    return {move->args.extents, move->args.extents + move->args.ndim};
+  }
   const auto& args = std::get<ElementwiseCommand>(step.command->payload).args;
   if (args.contiguous || args.ndim == 0) return {args.size};
   return {args.extents, args.extents + args.ndim};
@@ -100,6 +120,9 @@ Walked output_of(const Step& step) {
     WalkStrides strides = dense_strides(Extents(extents.begin(), extents.end() - 1));
     strides.push_back(0);
     return walked(step, 0, reduction->args.out_type, std::move(strides));
+  }
+  if (const auto* move = std::get_if<MoveCommand>(&step.command->payload)) {
+    return walked(step, 0, move->args.type, dense_strides(extents_of(step)));
   }
   const auto& command = std::get<ElementwiseCommand>(step.command->payload);
   const auto& args = command.args;
@@ -163,6 +186,14 @@ std::optional<FusionGroup> FusionGroup::of(const Draft& draft, std::size_t numbe
     add(output_of(step), true);
     return group;
   }
+  const auto* move = std::get_if<MoveCommand>(&step.command->payload);
+  if (move != nullptr && reads_elsewhere(move->args)) {
+    group.extents_ = extents_of(step);
+    add(moved_input_of(step), false);
+    if (move->args.has_indices) add(indices_of(step), false);
+    add(output_of(step), true);
+    return group;
+  }
   return std::nullopt;
 }
 
@@ -193,6 +224,7 @@ std::string FusionGroup::why_too_much() const {
   if (grid_ != 0) return "their draws are laid out over other threads than rows";
   int inputs = 0;
   for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    if (arrays_[k].is_elsewhere()) return "a row's elements are read elsewhere";
     if (!is_written_[k] && arrays_[k].strides.back() != 0) ++inputs;
   }
   if (inputs > most_row_inputs) return "their rows have too many arrays";
@@ -213,12 +245,11 @@ std::string FusionGroup::take(const FusionGroup& other) {
   }
   std::optional<Extents> fine = joint_extents(other);
   if (!fine) return "they walk along other axes";
-  std::vector<Walked> all = arrays_;
-  for (Walked& array : all) array.strides = strides_along(extents_, array.strides, *fine);
+  std::vector<Walked> all;
+  for (const Walked& array : arrays_) all.push_back(refined(array, extents_, *fine));
   std::vector<bool> written = is_written_;
   for (std::size_t i = 0; i < other.arrays_.size(); ++i) {
-    Walked array = other.arrays_[i];
-    array.strides = strides_along(other.extents_, array.strides, *fine);
+    Walked array = refined(other.arrays_[i], other.extents_, *fine);
     bool is_known = false;
     for (std::size_t k = 0; k < arrays_.size(); ++k) {
       if (!all[k].meets(array)) continue;
@@ -233,7 +264,8 @@ std::string FusionGroup::take(const FusionGroup& other) {
     all.push_back(std::move(array));
     written.push_back(other.is_written_[i]);
   }
-  const std::size_t numbers = all.size() * (1 + fine->size()) + scalars_ + other.scalars_;
+  std::size_t numbers = scalars_ + other.scalars_;
+  for (const Walked& array : all) numbers += numbers_of(array);
   if (numbers * sizeof(std::int64_t) > most_parameter_bytes) return "they have too many arrays";
   FusionGroup together = *this;
   together.arrays_ = std::move(all);

@@ -17,18 +17,25 @@ struct Walked {
   runtime::Access access;
   kernels::Type type = kernels::Type::float32;
   WalkStrides strides;
+  // Of an array that is read elsewhere than at the position that is computed.
+  std::vector<jit::Wrap> wraps = {};
+  std::optional<jit::Taken> taken = {};
 
+  bool is_elsewhere() const noexcept { return !wraps.empty() || taken.has_value(); }
   /// Whether each position is the same element in both, whatever is bound: two names of other code's bytes are not.
   bool is_same(const Walked& other) const noexcept {
     return block == other.block && access.begin == other.access.begin && access.first == other.access.first &&
-           type == other.type && strides == other.strides;
+           type == other.type && strides == other.strides && wraps == other.wraps && taken == other.taken;
   }
   /// Whether both may have an element in common.
   bool meets(const Walked& other) const noexcept;
 };
 
-/// Steps that may become one: elementwise commands and draws over the same positions, in which a value that one step
-/// writes is read at the same position only. With reductions the last axis is a row of theirs, and steps with one
+/// The array along other axes: `fine` is a refinement of `coarse`, or of that with a last axis more.
+Walked refined(Walked array, const Extents& coarse, const Extents& fine);
+
+/// Steps that may become one: elementwise commands, draws and moves over the same positions, in which a value that one
+/// step writes is read at the same position only. With reductions the last axis is a row of theirs, and steps with one
 /// position a row are among them.
 class FusionGroup {
  public:
@@ -62,6 +69,9 @@ class FusionGroup {
   int grid_ = 0;
   int numbers_per_draw_ = 0;
 };
+
+/// What a step touches by its access of that number.
+Walked walked(const Step& step, int access, kernels::Type type, WalkStrides strides);
 
 /// The axes of a step that can be fused, and its arrays along them.
 Extents extents_of(const Step& step);

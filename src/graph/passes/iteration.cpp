@@ -64,6 +64,19 @@ WalkStrides strides_along(const Extents& coarse, const WalkStrides& strides, con
   return all;
 }
 
+std::vector<jit::Wrap> refine_wraps(const Extents& coarse, std::vector<jit::Wrap> wraps, const Extents& fine) {
+  std::vector<int> first(coarse.size() + 1, static_cast<int>(fine.size()));  // by coarse axis, of the fine ones it is
+  for (std::size_t axis = coarse.size(); axis-- > 0;) {
+    first[axis] = first[axis + 1];
+    for (std::int64_t left = coarse[axis]; left > 1;) left /= fine[static_cast<std::size_t>(--first[axis])];
+  }
+  for (jit::Wrap& wrap : wraps) {
+    wrap.last = first[static_cast<std::size_t>(wrap.last) + 1] - 1;
+    wrap.first = first[static_cast<std::size_t>(wrap.first)];
+  }
+  return wraps;
+}
+
 WalkStrides dense_strides(const Extents& extents) {
   WalkStrides strides(extents.size());
   std::int64_t stride = 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/args.hpp"
+#include "jit/expression.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -24,6 +24,8 @@ WalkStrides strides_along(const Extents& coarse, const WalkStrides& strides, con
 
 /// How many positions there are.
 std::int64_t size_of(const Extents& extents);
+/// The same of axes along which positions wrap around.
+std::vector<jit::Wrap> refine_wraps(const Extents& coarse, std::vector<jit::Wrap> wraps, const Extents& fine);
 
 /// Strides of elements side by side.
 WalkStrides dense_strides(const Extents& extents);

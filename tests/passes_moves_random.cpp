@@ -1,0 +1,114 @@
+// Random moves of random views among elementwise ops, fused and not, bit for bit. REFRAIN_FUZZ=N runs N programs from
+// REFRAIN_FUZZ_SEED on (0).
+
+#include "support.hpp"
+#include "support_draws.hpp"
+#include "support_passes.hpp"
+
+#include <refrain/movement.hpp>
+
+#include <cstdlib>
+
+using boost::unit_test::label;
+
+namespace refrain::test {
+
+namespace {
+
+unsigned number_from(const char* variable, unsigned otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : static_cast<unsigned>(std::stoul(text));
+}
+
+/// Arrays of one seed and a program of theirs, the same whenever it is run.
+class Program {
+ public:
+  explicit Program(unsigned seed) : seed_(seed) {
+    Draw draw(seed);
+    extents_ = random_extents(draw);
+    dtype_ = random_dtype(draw);
+    for (unsigned i = 0; i < 3; ++i) {
+      const View how = random_views(draw, extents_, true).first;
+      const Array base = array_of(dtype_, shape_of(how.base),
+                                  random_numbers(dtype_, static_cast<std::size_t>(count(how.base)), seed * 3 + i));
+      views_.push_back(view_of(base, how, extents_).expand(shape_of(extents_)));
+    }
+    condition_ = array_of(DType::bool_, shape_of(extents_),
+                          random_numbers(DType::bool_, static_cast<std::size_t>(count(extents_)), seed));
+    target_ =
+        array_of(dtype_, shape_of(extents_), random_numbers(dtype_, static_cast<std::size_t>(count(extents_)), 1));
+  }
+
+  std::vector<Array> run() {
+    Draw draw(seed_);
+    std::vector<Array> values = views_;
+    values.push_back(target_);
+    const auto any = [&] { return draw.from(values); };
+    for (int step = 0; step < 6; ++step) {
+      switch (draw.below(5)) {
+        case 0: values.push_back(where(condition_, any(), rolled(draw, any()))); break;
+        case 1: values.push_back(where(condition_, taken(draw, any()), any())); break;
+        case 2: target_.assign(draw.one_of(3) ? any() : rolled(draw, any())); break;
+        default: values.push_back(rolled(draw, any())); break;
+      }
+    }
+    return {values.back(), target_};
+  }
+
+ private:
+  Array rolled(Draw& draw, const Array& array) const {
+    const auto shift = [&] { return draw.below(200) - 100; };
+    const int ndim = array.ndim();
+    if (ndim == 0 || draw.one_of(4)) return roll(array, shift());
+    const auto axis = [&] { return static_cast<int>(draw.below(ndim)); };
+    return draw.one_of(3) ? roll(array, {shift(), shift()}, {axis(), axis()}) : roll(array, shift(), axis());
+  }
+  Array taken(Draw& draw, const Array& array) const {
+    if (array.size() == 0) return array;
+    const DType type = draw.one_of(2) ? DType::int32 : DType::int64;
+    const Array indices = views_[0].cast(type);
+    if (array.ndim() == 0 || draw.one_of(2)) return take(array, indices);
+    const int axis = static_cast<int>(draw.below(array.ndim()));
+    Array line = indices;
+    for (int k = array.ndim() - 1; k >= 0; --k) {
+      if (k != axis) line = line.select(0, k);
+    }
+    return take(array, line, axis);
+  }
+
+  unsigned seed_;
+  Extents extents_;
+  DType dtype_ = DType::float32;
+  std::vector<Array> views_;
+  Array condition_;
+  Array target_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(passes_moves_random, *label("sanitize"))
+
+BOOST_AUTO_TEST_CASE(fused_moves_give_what_eager_ones_do) {
+  const bool is_host = current_device().kind == DeviceKind::host;
+  const unsigned programs = number_from("REFRAIN_FUZZ", is_host ? 1000 : 8);
+  const unsigned first = number_from("REFRAIN_FUZZ_SEED", 0);
+  for (unsigned seed = first; seed < first + programs; ++seed) {
+    Program eager(seed);
+    Program recorded(seed);
+    const auto [graph, outputs] = capture([&] { return recorded.run(); });
+    const GraphExec exec = graph.instantiate();
+    for (int i = 0; i < 3; ++i) {
+      const std::vector<Array> expected = eager.run();
+      exec.replay();
+      for (std::size_t k = 0; k < outputs.size(); ++k) {
+        BOOST_REQUIRE_MESSAGE(same_bits(outputs[k], expected[k]), "seed " << seed << ", output " << k << ", run " << i
+                                                                          << "\n"
+                                                                          << exec.explain());
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace refrain::test
