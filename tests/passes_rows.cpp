@@ -4,9 +4,11 @@
 #include "support_reference.hpp"
 #include "support_views.hpp"
 
+#include <refrain/random.hpp>
 #include <refrain/reduce.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -211,6 +213,37 @@ BOOST_AUTO_TEST_CASE(a_reduction_stays_alone_where_few_blocks_would_do_much) {
     return {sum(y)};
   });
   BOOST_TEST(nodes == 2);
+}
+
+BOOST_AUTO_TEST_CASE(integers_are_summed_as_they_are_drawn) {
+  constexpr std::int64_t n = std::int64_t{8192} * 1100;
+  const auto hits = []() -> std::vector<Array> {
+    const Array x = rand({n});
+    const Array y = rand({n});
+    const Array inside = sum(x * x + y * y < 1);
+    return {inside, inside * 4.0 / n};
+  };
+  const auto several = []() -> std::vector<Array> {
+    const Array x = randint(-1000, 1000, {n});
+    return {sum(x), sum(x > 10), x.slice({.end = 100}, 0) + 0};
+  };
+  for (const auto& program :
+       {std::function<std::vector<Array>()>(hits), std::function<std::vector<Array>()>(several)}) {
+    manual_seed(3);
+    std::vector<std::vector<Array>> eager;
+    for (int i = 0; i < 3; ++i) eager.push_back(program());
+    manual_seed(3);
+    auto [graph, outputs] = capture(program);
+    const GraphExec exec = graph.instantiate();
+    for (const auto& expected : eager) {
+      exec.replay();
+      for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(same_bits(outputs[i], expected[i]), "output " << i);
+    }
+    if (is_cuda())
+      BOOST_TEST(exec.node_count() <= 4);  // the draws with their sums, what reduces the parts, and the rest
+  }
+  // Of floating numbers the order counts.
+  BOOST_TEST(capture([] { return sum(rand({n})); }).first.instantiate().node_count() == 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

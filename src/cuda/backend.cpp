@@ -124,7 +124,7 @@ class CudaBackend final : public runtime::Backend {
   }
 
   std::string why_no_fusion() const override { return cuda::why_no_fusion(); }
-  std::int64_t longest_fused_row(int device) const override { return cuda::longest_fused_row(device); }
+  runtime::FusionLimits fusion_limits(int device) const override { return cuda::fusion_limits(device); }
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_cuda(plan); }
 
   std::unique_ptr<runtime::LiveCapture> begin_live(const runtime::LiveOrigin& origin) override {

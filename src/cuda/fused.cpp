@@ -113,10 +113,10 @@ std::string why_no_fusion() {
   return why;
 }
 
-std::int64_t longest_fused_row(int device) {
+runtime::FusionLimits fusion_limits(int device) {
   constexpr int has_clusters = 90;
   constexpr int blocks_a_cluster = 8;  // what every such device takes
-  return kernels::reduce_chunk * (capability_of(device) >= has_clusters ? blocks_a_cluster : 1);
+  return {kernels::reduce_chunk * (capability_of(device) >= has_clusters ? blocks_a_cluster : 1), true};
 }
 
 void make_kernels(const runtime::Plan& plan) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/cuda.cuh"
+#include "runtime/backend.hpp"
 #include "runtime/command.hpp"
 #include "runtime/plan.hpp"
 
@@ -13,8 +14,8 @@ namespace refrain::cuda {
 
 /// Why kernels cannot be made here; empty when they can.
 std::string why_no_fusion();
-/// As many as a block has, or a cluster of eight blocks where the device has clusters.
-std::int64_t longest_fused_row(int device);
+/// Rows are those of a block, or of a cluster of eight blocks where the device has clusters.
+runtime::FusionLimits fusion_limits(int device);
 
 /// Makes the kernels of a plan's fused commands, those that are not there yet side by side.
 void make_kernels(const runtime::Plan& plan);

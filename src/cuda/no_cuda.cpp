@@ -35,7 +35,7 @@ class NoCuda final : public Backend {
   void trim(int, std::int64_t) override { refuse(); }
   void set_pool(int, cudaMemPool_t) override { refuse(); }
   std::shared_ptr<const MatmulPlan> plan_matmul(int, const MatmulShape&, SourceLocation) override { refuse(); }
-  std::int64_t longest_fused_row(int) const override { refuse(); }
+  FusionLimits fusion_limits(int) const override { refuse(); }
   std::shared_ptr<Executable> lower(const Plan&) override { refuse(); }
   std::unique_ptr<LiveCapture> begin_live(const LiveOrigin&) override { refuse(); }
 

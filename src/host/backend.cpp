@@ -113,7 +113,7 @@ class HostBackend final : public runtime::Backend {
     return host::plan_matmul(shape, where);
   }
 
-  std::int64_t longest_fused_row(int) const override { return kernels::reduce_chunk; }  // what the cache holds
+  runtime::FusionLimits fusion_limits(int) const override { return {kernels::reduce_chunk, false}; }  // in the cache
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override { return lower_to_host(plan); }
   std::unique_ptr<runtime::LiveCapture> begin_live(const runtime::LiveOrigin&) override { return nullptr; }
 

@@ -84,6 +84,7 @@ class Writer {
   void write_parameters() {
     text_ << "#include \"kernels/elementwise.hpp\"\n";
     if (!e_.draws.empty()) text_ << "#include \"kernels/random.hpp\"\n";
+    if (e_.has_sums()) text_ << "#include \"kernels/block_sum.cuh\"\n";
     text_ << "using namespace refrain::kernels;\n"
              "template <class T, int n> struct alignas(sizeof(T) * n) Vector { T at[n]; };\n";
     write_move_types(text_, e_);
@@ -98,7 +99,8 @@ class Writer {
                "struct Divisor { u64 none; };\n"
                "__device__ __forceinline__ Index divide_by(Index x, i64 y, Divisor) { return divide(x, y); }\n";
     }
-    text_ << "struct Args {\n  i64 size;\n  i64 vector_end;\n  void* arrays[" << std::max<std::size_t>(arrays(), 1)
+    text_ << "struct Args {\n  i64 size;\n  i64 vector_end;\n"
+          << (e_.has_sums() ? "  i64 parts;\n" : "") << "  void* arrays[" << std::max<std::size_t>(arrays(), 1)
           << "];\n";
     if (!e_.scalars.empty()) text_ << "  u64 scalars[" << e_.scalars.size() << "];\n";
     if (is_strided()) {
@@ -114,17 +116,22 @@ class Writer {
   void write_positions() {
     text_ << "template <int n> __device__ __forceinline__ void run(const Args& args, Index at";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", " << stored_name(e_.draws[i].type) << " d" << i;
+    if (e_.has_sums()) text_ << ", u64 (&sums)[" << e_.reductions.size() << "]";
     text_ << ") {\n";
     write_offsets();
     for (std::size_t i = 0; i < e_.inputs.size(); ++i) write_load(i);
     for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
-      text_ << "  Vector<" << stored_name(e_.outputs[i].type) << ", n> y" << i << ";\n";
+      if (!e_.is_sum(i)) text_ << "  Vector<" << stored_name(e_.outputs[i].type) << ", n> y" << i << ";\n";
     }
     text_ << "#pragma unroll\n  for (int i = 0; i < n; ++i) {\n";
     for (std::size_t i = 0; i < e_.code.size(); ++i) write_instruction(i);
-    for (std::size_t i = 0; i < e_.outputs.size(); ++i) text_ << "    y" << i << ".at[i] = v" << e_.results[i] << ";\n";
+    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
+      if (!e_.is_sum(i)) text_ << "    y" << i << ".at[i] = v" << e_.results[i] << ";\n";
+    }
     text_ << "  }\n";
-    for (std::size_t i = 0; i < e_.outputs.size(); ++i) write_store(i);
+    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
+      if (!e_.is_sum(i)) write_store(i);
+    }
     text_ << "}\n";
   }
 
@@ -191,6 +198,11 @@ class Writer {
 
   void write_instruction(std::size_t number) {
     const Instruction& instruction = e_.code[number];
+    if (instruction.kind == Instruction::Kind::reduce) {
+      text_ << "    sums[" << instruction.number << "] += static_cast<u64>(Convert<i64, "
+            << type_name(instruction.in_type) << ">::apply(v" << instruction.operands[0] << "));\n";
+      return;
+    }
     text_ << "    const " << stored_name(instruction.type) << " v" << number << " = ";
     switch (instruction.kind) {
       case Instruction::Kind::load: text_ << "x" << instruction.number << ".at[i]"; break;
@@ -201,7 +213,7 @@ class Writer {
       case Instruction::Kind::op:
         text_ << op_text(instruction, [&](int k) { return "v" + std::to_string(instruction.operands[k]); });
         break;
-      case Instruction::Kind::reduce: break;  // of rows: cuda_rows.cpp
+      case Instruction::Kind::reduce: break;
       case Instruction::Kind::take:
         text_ << take_text(e_, static_cast<std::size_t>(instruction.number),
                            e_.outputs.size() + static_cast<std::size_t>(instruction.number),
@@ -240,6 +252,7 @@ class Writer {
             << " = counted" << i << " ? a" << i << ".counters[blockIdx.x] : a" << i << ".offset;\n  const D" << i
             << " of" << i << "(a" << i << ");\n";
     }
+    if (e_.has_sums()) text_ << "  u64 sums[" << e_.reductions.size() << "] = {};\n";
     text_ << "  u64 round = 0;\n  for (i64 base = thread; base < args.size; base += threads * " << numbers
           << ", ++round) {\n";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) {
@@ -251,12 +264,27 @@ class Writer {
           << "; ++k) {\n      const i64 at = base + k * threads;\n      if (at < args.size) run<1>(args, "
              "static_cast<Index>(at)";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", n" << i << "[k]";
-    text_ << ");\n    }\n  }\n  __syncthreads();\n  if (threadIdx.x == 0) {\n";
+    if (e_.has_sums()) text_ << ", sums";
+    text_ << ");\n    }\n  }\n";
+    write_sums();
+    text_ << "  __syncthreads();\n  if (threadIdx.x == 0) {\n";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) {
       text_ << "    if (counted" << i << ") a" << i << ".counters[blockIdx.x] = offset" << i << " + a" << i
             << ".counter_cells[1];\n";
     }
     text_ << "  }\n}\n";
+  }
+
+  /// Each block's part, and zeros for those that no block has.
+  void write_sums() {
+    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
+      if (!e_.is_sum(i)) continue;
+      const int sum = e_.code[static_cast<std::size_t>(e_.results[i])].number;
+      text_ << "  {\n    u64* const parts = static_cast<u64*>(args.arrays[" << i
+            << "]);\n    const u64 own = block_sum(sums[" << sum
+            << "]);\n    if (threadIdx.x == 0) parts[blockIdx.x] = own;\n"
+               "    for (i64 i = gridDim.x + thread; i < args.parts; i += threads) parts[i] = 0;\n  }\n";
+    }
   }
 
   const Expression& e_;
@@ -299,6 +327,7 @@ CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std
   ParameterBlock packer;
   packer.add(expression.size);
   packer.add(is_aligned && width > 1 ? expression.size / width * width : std::int64_t{0});
+  if (expression.has_sums()) packer.add(expression.parts);
   for (std::size_t i = 0; i < arrays; ++i) packer.add(addresses[i]);
   for (std::size_t i = 0; i < scalars.size(); ++i) {
     packer.add(kernels::scalar_bits(expression.scalars[i], scalars[i]));

@@ -2,6 +2,7 @@
 
 #include "kernels/args.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -95,13 +96,21 @@ struct Expression {
   std::vector<Layout> outputs;
   std::vector<kernels::Type> scalars;
   std::vector<Draw> draws;
-  std::vector<Reduction> reductions;  ///< over the last axis, which is as long as their rows; no draws beside them
-  int grid = 0;                       ///< blocks that the draws are laid out over
-  std::vector<Instruction> code;      ///< operands come before their users
-  std::vector<int> results;           ///< by output: the instruction whose value it gets
+  /// Over the last axis, which is as long as their rows. Beside draws: sums of integers over all positions, in any
+  /// order, in `parts` parts whose sum they are.
+  std::vector<Reduction> reductions;
+  std::int64_t parts = 0;
+  int grid = 0;                   ///< blocks that the draws are laid out over
+  std::vector<Instruction> code;  ///< operands come before their users
+  std::vector<int> results;       ///< by output: the instruction whose value it gets
 
   bool is_dense() const noexcept { return ndim == 1; }
-  bool has_rows() const noexcept { return !reductions.empty(); }
+  bool has_rows() const noexcept { return !reductions.empty() && draws.empty(); }
+  bool has_sums() const noexcept { return !reductions.empty() && !draws.empty(); }
+  /// Whether an output is the parts of a sum.
+  bool is_sum(std::size_t output) const noexcept {
+    return code[static_cast<std::size_t>(results[output])].kind == Instruction::Kind::reduce && has_sums();
+  }
   std::int64_t row_length() const noexcept { return extents[ndim - 1]; }
   std::int64_t rows() const noexcept { return size / row_length(); }
   /// Whether an array has one element a row.

@@ -154,6 +154,12 @@ struct PoolStats {
   std::int64_t reserved = 0;
 };
 
+/// What a device's fused commands can have.
+struct FusionLimits {
+  std::int64_t longest_row = 0;  ///< elements of a row that is reduced
+  bool sums_of_draws = false;    ///< integers made of drawn numbers are summed as they are drawn
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -224,8 +230,7 @@ class Backend {
 
   /// Why fused commands cannot be run; empty when they can.
   virtual std::string why_no_fusion() const { return {}; }
-  /// So many elements a row may have that a fused command reduces.
-  virtual std::int64_t longest_fused_row(int device) const = 0;
+  virtual FusionLimits fusion_limits(int device) const = 0;
   virtual std::shared_ptr<Executable> lower(const Plan& plan) = 0;
   /// Null: not offered.
   virtual std::unique_ptr<LiveCapture> begin_live(const LiveOrigin& origin) = 0;

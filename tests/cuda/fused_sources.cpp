@@ -260,6 +260,18 @@ BOOST_AUTO_TEST_CASE(arrays_that_are_read_elsewhere_compile) {
   maker.require_compiled();
 }
 
+BOOST_AUTO_TEST_CASE(sums_of_draws_compile) {
+  for (const Type type : {Type::int32, Type::int64}) {
+    Maker maker;
+    const int draw = maker.draw(Distribution::randint32, type);
+    maker.output(draw);
+    maker.made.reductions.push_back({kernels::ReduceOp::sum, type, Type::int64, Type::int64});
+    maker.made.parts = 8;
+    maker.output(maker.add({Instruction::Kind::reduce, ElementwiseOp::copy, Type::int64, type, {draw, -1, -1}, 0}));
+    maker.require_compiled();
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_compile_is_told_with_the_log_and_the_source) {
   require_error(Errc::backend, [] { cuda::compile_kernel("int x = nothing;", "sm_90"); },
                 {"nvrtc", "identifier \"nothing\" is undefined", "int x = nothing;"});

@@ -219,7 +219,7 @@ class FailingBackend final : public runtime::Backend {
     return real_.plan_matmul(device, shape, where);
   }
   std::string why_no_fusion() const override { return real_.why_no_fusion(); }
-  std::int64_t longest_fused_row(int device) const override { return real_.longest_fused_row(device); }
+  runtime::FusionLimits fusion_limits(int device) const override { return real_.fusion_limits(device); }
   std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan) override {
     fault_->call("lower");
     return std::make_shared<FailingExecutable>(real_.lower(plan), fault_);

@@ -218,6 +218,7 @@ class Builder {
     }
     expression->code = std::move(code_);
     expression->reductions = std::move(reductions_);
+    expression->parts = group_.parts();
     expression->grid = group_.grid();
     for (const RandomCommand& draw : fused_.draws) {
       expression->draws.push_back({draw.args.distribution, draw.args.type});
@@ -241,11 +242,15 @@ class Builder {
   /// Axes and strides, neighbours that every array walks through as one merged.
   void lay_out(Expression& expression, const std::vector<const Known*>& arrays, std::size_t outputs) const {
     const Extents& extents = group_.extents();
+    const auto is_sum = [&](const Known& known) {  // its parts are no array of positions
+      return expression.parts > 0 && known.is_written &&
+             expression.code[static_cast<std::size_t>(known.value)].kind == Instruction::Kind::reduce;
+    };
     std::vector<std::size_t> last;  // of the axes that are one, the last
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
       const bool is_row = group_.has_rows() && axis + 1 == extents.size();
       const bool is_one = axis > 0 && !is_row && std::all_of(arrays.begin(), arrays.end(), [&](const Known* known) {
-                            return walks_on(known->array, axis, extents[axis]);
+                            return is_sum(*known) || walks_on(known->array, axis, extents[axis]);
                           });
       if (is_one) {
         last.back() = axis;
@@ -267,6 +272,10 @@ class Builder {
       const Walked& array = arrays[k]->array;
       jit::Layout layout;
       layout.type = array.type;
+      if (is_sum(*arrays[k])) {
+        expression.outputs.push_back(layout);
+        continue;
+      }
       layout.is_dense = array.strides == dense && array.wraps.empty() && !array.taken;
       for (std::size_t i = 0; i < last.size(); ++i) layout.strides[i] = array.strides[last[i]];
       layout.taken = array.taken;

@@ -62,6 +62,12 @@ bool has_fusable_rows(const Step& step, std::int64_t longest) {
   return args.n <= longest && args.kept_ndim + 1 <= kernels::max_ndim;
 }
 
+/// How many parts of a sum a command makes, where their order makes no difference; else 0.
+std::int64_t parts_of(const kernels::ReduceArgs& args) {
+  const bool is_free = args.op == kernels::ReduceOp::sum && args.out_type == kernels::Type::int64 && args.rows == 1;
+  return is_free && has_chunks(args) ? args.chunks : 0;
+}
+
 WalkStrides first_strides(const kernels::i64* strides, int ndim) { return {strides, strides + ndim}; }
 
 /// Numbers that a kernel takes for an array.
@@ -177,10 +183,12 @@ std::optional<FusionGroup> FusionGroup::of(const Draft& draft, std::size_t numbe
     return group;
   }
   if (const auto* reduction = std::get_if<ReduceCommand>(&step.command->payload)) {
-    const runtime::Backend& backend = runtime::backend(step.command->device.kind);
-    if (!has_fusable_rows(step, backend.longest_fused_row(step.command->device.index))) return std::nullopt;
+    const Device device = step.command->device;
+    const auto limits = runtime::backend(device.kind).fusion_limits(device.index);
+    if (!has_fusable_rows(step, limits.longest_row)) return std::nullopt;
     group.extents_ = extents_of(step);
     group.has_rows_ = true;
+    if (limits.sums_of_draws) group.parts_ = parts_of(reduction->args);
     add(input_of(step, 0), false);
     if (reduction->has_other) add(input_of(step, 1), false);
     add(output_of(step), true);
@@ -206,6 +214,7 @@ std::optional<Extents> FusionGroup::joint_extents(const FusionGroup& other) cons
     if (fine && other.has_rows_ && fine->back() != other.extents_.back()) return std::nullopt;
     return fine;
   }
+  if (grid_ != 0 || other.grid_ != 0) return std::nullopt;
   const FusionGroup& wide = size > other_size ? *this : other;
   const FusionGroup& narrow = size > other_size ? other : *this;
   if (!wide.has_rows_ || narrow.has_rows_) return std::nullopt;
@@ -221,7 +230,10 @@ std::optional<Extents> FusionGroup::joint_extents(const FusionGroup& other) cons
 
 std::string FusionGroup::why_too_much() const {
   if (!has_rows_) return {};
-  if (grid_ != 0) return "their draws are laid out over other threads than rows";
+  if (grid_ != 0) {
+    const bool is_sum = grid_ <= parts_ && !has_narrow_steps_;
+    return is_sum ? "" : "their draws are laid out over other threads than rows";
+  }
   int inputs = 0;
   for (std::size_t k = 0; k < arrays_.size(); ++k) {
     if (arrays_[k].is_elsewhere()) return "a row's elements are read elsewhere";
@@ -272,7 +284,10 @@ std::string FusionGroup::take(const FusionGroup& other) {
   together.is_written_ = std::move(written);
   together.extents_ = std::move(*fine);
   together.scalars_ += other.scalars_;
+  if (other.has_rows_) together.parts_ = has_rows_ ? std::min(parts_, other.parts_) : other.parts_;
   together.has_rows_ = has_rows_ || other.has_rows_;
+  together.has_narrow_steps_ =
+      has_narrow_steps_ || other.has_narrow_steps_ || size_of(extents_) != size_of(other.extents_);
   if (grid_ == 0) {
     together.grid_ = other.grid_;
     together.numbers_per_draw_ = other.numbers_per_draw_;

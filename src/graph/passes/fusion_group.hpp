@@ -50,7 +50,9 @@ class FusionGroup {
 
   const Extents& extents() const noexcept { return extents_; }
   /// Whether there are reductions, of rows as long as the last extent.
-  bool has_rows() const noexcept { return has_rows_; }
+  bool has_rows() const noexcept { return has_rows_ && grid_ == 0; }
+  /// Beside draws: of sums of integers, so many; else 0.
+  std::int64_t parts() const noexcept { return has_rows_ && grid_ != 0 ? parts_ : 0; }
   /// Blocks that the draws are laid out over; 0: there are none.
   int grid() const noexcept { return grid_; }
 
@@ -66,6 +68,8 @@ class FusionGroup {
   std::vector<bool> is_written_;  ///< by array
   std::size_t scalars_ = 0;
   bool has_rows_ = false;
+  bool has_narrow_steps_ = false;  ///< with one position a row
+  std::int64_t parts_ = 0;         ///< of the fewest that any of the reductions makes; 0: the order of one counts
   int grid_ = 0;
   int numbers_per_draw_ = 0;
 };
