@@ -21,6 +21,15 @@ struct Words {
   u32 x, y, z, w;
 };
 
+REFRAIN_HOST_DEVICE u64 wide_product(u32 a, u32 b) {
+#if defined(__CUDA_ARCH__)
+  // The other form becomes a product of 64 bits each, with an addition of 0 to the upper half that is not left out.
+  return u64{__umulhi(a, b)} << 32 | a * b;
+#else
+  return u64{a} * b;
+#endif
+}
+
 /// Draw number `draw` of `subsequence`: cuRAND's curand_init(seed, subsequence, 4 * draw), then curand4.
 REFRAIN_HOST_DEVICE Words philox(u64 seed, u64 subsequence, u64 draw) {
   u32 key_x = static_cast<u32>(seed);
@@ -28,8 +37,8 @@ REFRAIN_HOST_DEVICE Words philox(u64 seed, u64 subsequence, u64 draw) {
   Words c{static_cast<u32>(draw), static_cast<u32>(draw >> 32), static_cast<u32>(subsequence),
           static_cast<u32>(subsequence >> 32)};
   for (int round = 0; round < 10; ++round) {
-    const u64 x = u64{0xD2511F53u} * c.x;
-    const u64 z = u64{0xCD9E8D57u} * c.z;
+    const u64 x = wide_product(0xD2511F53u, c.x);
+    const u64 z = wide_product(0xCD9E8D57u, c.z);
     c = {static_cast<u32>(z >> 32) ^ c.y ^ key_x, static_cast<u32>(z), static_cast<u32>(x >> 32) ^ c.w ^ key_y,
          static_cast<u32>(x)};
     key_x += 0x9E3779B9u;
