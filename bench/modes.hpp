@@ -36,7 +36,7 @@ const std::vector<Baseline>& baselines();
 /// The mode of baselines on the host: the call that issues a step returns when it is done.
 inline constexpr const char* loop_mode = "loop";
 
-/// The mode of what hand/ has.
+/// The modes of what hand/ has: this one, and others whose names begin with it.
 inline constexpr const char* hand_mode = "hand";
 
 std::vector<Baseline> seed_loops();

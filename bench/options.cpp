@@ -127,10 +127,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
 std::string usage() {
   return "refrain-bench: times Refrain's workloads and checks that replays give what eager runs give\n"
          "\n"
-         "  --list                  the workloads and modes there are\n"
+         "  --list                  the workloads and modes there are, with a line on each\n"
          "  --workload NAME[,NAME]  only these\n"
          "  --device NAME[,NAME]    only these: host, cuda, host:0, cuda:1, ...\n"
-         "  --mode NAME[,NAME]      only these; ratios need the rows they are taken to\n"
+         "  --mode NAME[,NAME]      only these, as graph,hand,hand-fast; ratios need the rows they are taken to\n"
          "  --repeat N              N repetitions a row, whatever they take\n"
          "  --budget SECONDS        time for a row without --repeat (2)\n"
          "  --json FILE             writes the rows there too\n"

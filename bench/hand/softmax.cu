@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace refrain::bench {
+namespace refrain::bench::REFRAIN_HAND_BUILD {
 namespace {
 
 constexpr int rows = static_cast<int>(matrix_rows);
@@ -61,6 +61,6 @@ RawProgram shares(int) {
 
 }  // namespace
 
-std::vector<Baseline> hand_softmax() { return {hand_graph("softmax_4096x1024", shares)}; }
+std::vector<Baseline> hand_softmax() { return {hand_row("softmax_4096x1024", shares)}; }
 
-}  // namespace refrain::bench
+}  // namespace refrain::bench::REFRAIN_HAND_BUILD

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 namespace refrain::bench {
 
@@ -29,6 +30,19 @@ template <class T>
 std::shared_ptr<T> make_device_array(std::size_t count) {
   return std::reinterpret_pointer_cast<T>(make_device_bytes(count * sizeof(T)));
 }
+/// With these elements.
+template <class T = float>
+std::shared_ptr<T> make_device_copy(const std::vector<T>& values) {
+  auto made = make_device_array<T>(values.size());
+  check(cudaMemcpy(made.get(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  return made;
+}
+
+/// Elements that begin at a multiple of 16 bytes, four by four.
+inline __host__ __device__ const float4* quads_of(const float* values) {
+  return reinterpret_cast<const float4*>(values);
+}
+inline __host__ __device__ float4* quads_of(float* values) { return reinterpret_cast<float4*>(values); }
 
 /// Launches without shared memory, `arguments` being exactly of the kernel's parameter types.
 template <class... Parameter>

@@ -5,19 +5,9 @@
 
 #include "raw/handles.hpp"
 
-#include <cstdint>
-#include <vector>
-
 namespace refrain::bench {
 
 inline constexpr int map_block = 256;
-
-/// Device memory with these elements.
-inline std::shared_ptr<float> make_device_copy(const std::vector<float>& values) {
-  auto made = make_device_array<float>(values.size());
-  check(cudaMemcpy(made.get(), values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice));
-  return made;
-}
 
 namespace {
 
@@ -79,9 +69,6 @@ __global__ void map_two(Op op, const float4* left, const float4* right, float4* 
   const float4 y = right[i];
   out[i] = {op(x.x, y.x), op(x.y, y.y), op(x.z, y.z), op(x.w, y.w)};
 }
-
-inline const float4* quads_of(const float* values) { return reinterpret_cast<const float4*>(values); }
-inline float4* quads_of(float* values) { return reinterpret_cast<float4*>(values); }
 
 /// `size`, a multiple of 4, elements that begin at multiples of 16 bytes; `out` may be `in`.
 template <class Op>

@@ -1,0 +1,13 @@
+#include "hand/hand.hpp"
+
+namespace refrain::bench::REFRAIN_HAND_BUILD {
+
+std::vector<Baseline> hand_rows() {
+  std::vector<Baseline> all;
+  for (const auto& family : {hand_softmax()}) {
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  return all;
+}
+
+}  // namespace refrain::bench::REFRAIN_HAND_BUILD
