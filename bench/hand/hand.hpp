@@ -36,6 +36,7 @@ inline Baseline hand_row(std::string workload, MakeRawProgram make, const std::s
 }
 
 // One family a file.
+std::vector<Baseline> hand_seeds();
 std::vector<Baseline> hand_softmax();
 
 }  // namespace REFRAIN_HAND_BUILD
