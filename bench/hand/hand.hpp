@@ -37,7 +37,9 @@ inline Baseline hand_row(std::string workload, MakeRawProgram make, const std::s
 
 // One family a file.
 std::vector<Baseline> hand_seeds();
+std::vector<Baseline> hand_chains();
 std::vector<Baseline> hand_softmax();
+std::vector<Baseline> hand_fork_join();
 
 }  // namespace REFRAIN_HAND_BUILD
 }  // namespace refrain::bench
