@@ -40,6 +40,7 @@ std::vector<Baseline> hand_seeds();
 std::vector<Baseline> hand_chains();
 std::vector<Baseline> hand_softmax();
 std::vector<Baseline> hand_fork_join();
+std::vector<Baseline> hand_black_scholes();
 
 }  // namespace REFRAIN_HAND_BUILD
 }  // namespace refrain::bench
