@@ -39,6 +39,7 @@ inline Baseline hand_row(std::string workload, MakeRawProgram make, const std::s
 std::vector<Baseline> hand_seeds();
 std::vector<Baseline> hand_chains();
 std::vector<Baseline> hand_softmax();
+std::vector<Baseline> hand_layernorm_gelu();
 std::vector<Baseline> hand_fork_join();
 std::vector<Baseline> hand_black_scholes();
 
