@@ -42,6 +42,7 @@ std::vector<Baseline> hand_softmax();
 std::vector<Baseline> hand_layernorm_gelu();
 std::vector<Baseline> hand_fork_join();
 std::vector<Baseline> hand_black_scholes();
+std::vector<Baseline> hand_monte_carlo();
 
 }  // namespace REFRAIN_HAND_BUILD
 }  // namespace refrain::bench
