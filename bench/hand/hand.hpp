@@ -41,6 +41,8 @@ std::vector<Baseline> hand_chains();
 std::vector<Baseline> hand_softmax();
 std::vector<Baseline> hand_layernorm_gelu();
 std::vector<Baseline> hand_fork_join();
+std::vector<Baseline> hand_jacobi();
+std::vector<Baseline> hand_jacobi_cluster();
 std::vector<Baseline> hand_black_scholes();
 std::vector<Baseline> hand_monte_carlo();
 
