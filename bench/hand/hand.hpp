@@ -43,6 +43,7 @@ std::vector<Baseline> hand_layernorm_gelu();
 std::vector<Baseline> hand_fork_join();
 std::vector<Baseline> hand_jacobi();
 std::vector<Baseline> hand_jacobi_cluster();
+std::vector<Baseline> hand_conjugate_gradients();
 std::vector<Baseline> hand_black_scholes();
 std::vector<Baseline> hand_monte_carlo();
 
