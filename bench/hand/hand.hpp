@@ -46,6 +46,7 @@ std::vector<Baseline> hand_jacobi_cluster();
 std::vector<Baseline> hand_conjugate_gradients();
 std::vector<Baseline> hand_black_scholes();
 std::vector<Baseline> hand_monte_carlo();
+std::vector<Baseline> hand_adam();
 
 }  // namespace REFRAIN_HAND_BUILD
 }  // namespace refrain::bench
