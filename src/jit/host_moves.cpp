@@ -15,6 +15,56 @@ using kernels::Type;
 
 namespace {
 
+/// Elements of an input at neighbouring positions that lie in one line.
+struct Piece {
+  std::int64_t offset = 0;  ///< of the first, in elements
+  std::int64_t stride = 0;
+  std::int64_t length = 0;
+};
+
+/// A position, by its index along each axis.
+class Walk {
+ public:
+  Walk(const Expression& expression, std::int64_t position) : e_(expression), last_(expression.ndim - 1) {
+    for (int axis = last_; axis > 0; --axis) {
+      const std::int64_t outer = position / e_.extents[axis];
+      index_[axis] = position - outer * e_.extents[axis];
+      position = outer;
+    }
+    index_[0] = position;
+  }
+
+  /// The piece of an input that begins here.
+  Piece piece_of(const Layout& input) const {
+    Piece piece{0, input.strides[last_], e_.extents[last_] - index_[last_]};
+    for (int axis = 0; axis <= last_; ++axis) piece.offset += index_[axis] * input.strides[axis];
+    for (const Wrap& wrap : input.wraps) {
+      std::int64_t at = index_[wrap.first];
+      for (int axis = wrap.first + 1; axis <= wrap.last; ++axis) at = at * e_.extents[axis] + index_[axis];
+      const bool is_turned = at < wrap.shift;
+      piece.offset += (at - wrap.shift + (is_turned ? wrap.extent : 0)) * wrap.stride;
+      if (wrap.last != last_) continue;
+      piece.stride = wrap.stride;
+      piece.length = (is_turned ? wrap.shift : wrap.extent) - at;
+    }
+    return piece;
+  }
+
+  void go_on(std::int64_t positions) {
+    index_[last_] += positions;
+    for (int axis = last_; axis > 0 && index_[axis] >= e_.extents[axis]; --axis) {
+      const std::int64_t rows = index_[axis] / e_.extents[axis];
+      index_[axis] -= rows * e_.extents[axis];
+      index_[axis - 1] += rows;
+    }
+  }
+
+ private:
+  const Expression& e_;
+  int last_;
+  std::int64_t index_[kernels::max_ndim];
+};
+
 template <class Bits, class Index>
 void take_row(const Taken& taken, RowInput from, RowInput indices, RowOutput out, std::int64_t n) {
   const auto* const in = static_cast<const Bits*>(from.data);
@@ -24,12 +74,16 @@ void take_row(const Taken& taken, RowInput from, RowInput indices, RowOutput out
   i64 strides[kernels::max_ndim];
   std::copy_n(taken.extents, kernels::max_ndim, extents);
   std::copy_n(taken.strides, kernels::max_ndim, strides);
-  for (std::int64_t i = 0; i < n; ++i) {
-    i64 place = 0;
-    to[i * out.stride] = kernels::find_index(index[i * indices.stride], taken.size, taken.ndim, extents, strides, place)
-                             ? in[i * from.stride + place]
-                             : kernels::from_bits<Bits>(taken.fill);
-  }
+  const i64 size = taken.size;
+  const auto fill = kernels::from_bits<Bits>(taken.fill);
+  const auto take = [&](int ndim) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      i64 place = 0;
+      const bool is_there = kernels::find_index(index[i * indices.stride], size, ndim, extents, strides, place);
+      to[i * out.stride] = is_there ? in[i * from.stride + place] : fill;
+    }
+  };
+  taken.ndim == 1 ? take(1) : take(taken.ndim);
 }
 
 template <class Index>
@@ -41,38 +95,14 @@ TakeRow take_of(Type type) {
 
 }  // namespace
 
-Piece piece_at(const Expression& expression, const Layout& input, std::int64_t position) {
-  const int last = expression.ndim - 1;
-  std::int64_t index[kernels::max_ndim];
-  std::int64_t rest = position;
-  for (int axis = last; axis > 0; --axis) {
-    const std::int64_t outer = rest / expression.extents[axis];
-    index[axis] = rest - outer * expression.extents[axis];
-    rest = outer;
-  }
-  index[0] = rest;
-  Piece piece{0, input.strides[last], expression.extents[last] - index[last]};
-  for (int axis = 0; axis <= last; ++axis) piece.offset += index[axis] * input.strides[axis];
-  for (const Wrap& wrap : input.wraps) {
-    std::int64_t at = 0;
-    for (int axis = wrap.first; axis <= wrap.last; ++axis) at = at * expression.extents[axis] + index[axis];
-    const bool is_turned = at < wrap.shift;
-    const std::int64_t from = at - wrap.shift + (is_turned ? wrap.extent : 0);
-    piece.offset += from * wrap.stride;
-    if (wrap.last != last) continue;
-    piece.stride = wrap.stride;
-    piece.length = (is_turned ? wrap.shift : wrap.extent) - at;
-  }
-  return piece;
-}
-
 RowInput fetch(const Expression& expression, const Layout& input, const void* data, std::int64_t position,
                std::int64_t n, void* room) {
   const std::int64_t bytes = element_size(input.type);
   const auto from = [&](const Piece& piece) {
     return RowInput{static_cast<const std::byte*>(data) + piece.offset * bytes, piece.stride};
   };
-  Piece piece = piece_at(expression, input, position);
+  Walk walk(expression, position);
+  Piece piece = walk.piece_of(input);
   if (piece.length >= n) return from(piece);
   const Row copy = kernels::Finders<kernels::RowOf>::copy(input.type, input.type);
   for (std::int64_t done = 0;;) {
@@ -81,7 +111,8 @@ RowInput fetch(const Expression& expression, const Layout& input, const void* da
     copy(&row, {static_cast<std::byte*>(room) + done * bytes, 1}, length);
     done += length;
     if (done == n) return {room, 1};
-    piece = piece_at(expression, input, position + done);
+    walk.go_on(length);
+    piece = walk.piece_of(input);
   }
 }
 

@@ -9,16 +9,6 @@
 
 namespace refrain::jit {
 
-/// Elements of an input at neighbouring positions that lie in one line.
-struct Piece {
-  std::int64_t offset = 0;  ///< of the first, in elements
-  std::int64_t stride = 0;
-  std::int64_t length = 0;
-};
-
-/// The piece of an input that begins at this position.
-Piece piece_at(const Expression& expression, const Layout& input, std::int64_t position);
-
 /// The elements of n positions from `position` on: where they are, if they are in one line, else copied to `room`.
 kernels::RowInput fetch(const Expression& expression, const Layout& input, const void* data, std::int64_t position,
                         std::int64_t n, void* room);
