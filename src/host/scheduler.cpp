@@ -1,13 +1,12 @@
 #include "host/scheduler.hpp"
 
+#include "host/crew.hpp"
+#include "host/spin.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <thread>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace refrain::host {
 
@@ -18,34 +17,13 @@ using Clock = std::chrono::steady_clock;
 /// How long a worker without work looks for some before it sleeps: longer than the gaps of a program that issues work
 /// steadily, far below what would be noticed as load.
 constexpr auto linger = std::chrono::microseconds(50);
+/// How long a waiting thread looks at what it waits for alone: a short task has no time for anything else.
+constexpr auto glance = std::chrono::microseconds(1);
 /// How many tasks of a stream a worker runs before others that are ready get their turn.
 constexpr std::uint64_t turn = 256;
-/// How long a waiting thread spins before it sleeps.
-constexpr auto patience = std::chrono::microseconds(50);
 
 thread_local bool is_worker = false;
 thread_local int tasks_begun = 0;  ///< a waiting thread may run tasks inside one
-
-void pause() noexcept {
-#if defined(__x86_64__)
-  _mm_pause();
-#else
-  std::this_thread::yield();
-#endif
-}
-
-/// Spins until `done` or the time is up.
-template <class Done>
-bool spin_until(Done done, std::chrono::microseconds limit) {
-  const Clock::time_point end = Clock::now() + limit;
-  do {
-    for (int i = 0; i < 64; ++i) {
-      if (done()) return true;
-      pause();
-    }
-  } while (Clock::now() < end);
-  return false;
-}
 
 }  // namespace
 
@@ -81,13 +59,15 @@ void HostStream::run(std::uint64_t limit, bool may_linger) {
     }
     Scheduler& scheduler = Scheduler::get();
     if (may_linger && scheduler.try_spin()) {
-      const bool more =
-          spin_until([&] { return issued_.load(std::memory_order_acquire) > done || scheduler.has_ready(); }, linger);
+      const auto has_more = [&] { return issued_.load(std::memory_order_acquire) > done; };
+      const auto has_work = [&] { return has_more() || scheduler.has_ready(); };
+      spin_until([&] { return has_work() || Crew::get().has_room(); }, linger);
       scheduler.stop_spinning();
-      if (more && issued_.load(std::memory_order_acquire) > done) {
+      if (has_more()) {
         scheduler.kick();
         continue;
       }
+      if (!has_work() && Crew::get().help(Leave(has_work))) continue;
     }
     state_.store(State::idle);
     if (issued_.load() == done) return;
@@ -155,7 +135,9 @@ void HostStream::wait(std::uint64_t position) {
       other->wait(until);
       continue;
     }
-    if (spin_until([&] { return reached(position) || state_.load() != State::running; }, patience)) continue;
+    const auto is_over = [&] { return reached(position) || state_.load() != State::running; };
+    if (spin_until(is_over, glance)) continue;
+    if (Scheduler::get().watch(Leave(is_over))) continue;
     wait_until(position, Clock::time_point::max());
   }
 }
@@ -177,7 +159,7 @@ bool HostStream::wait_until(std::uint64_t position, Clock::time_point end) {
 
 bool in_task() noexcept { return tasks_begun > 0; }
 
-Scheduler::Scheduler() : most_workers_(static_cast<int>(std::max(2U, std::thread::hardware_concurrency()))) {}
+Scheduler::Scheduler() : threads_(Crew::get().size()), most_workers_(std::max(2, threads_)) {}
 
 Scheduler& Scheduler::get() {
   static Scheduler& scheduler = *new Scheduler;
@@ -202,6 +184,7 @@ void Scheduler::rouse(std::unique_lock<std::mutex> lock) {
   const bool wake = parked_ > 0;
   const bool hire = !wake && workers_ < most_workers_;
   workers_ += hire;
+  awake_ += hire;
   lock.unlock();
   if (wake) wake_.notify_one();
   if (!hire) return;
@@ -211,19 +194,42 @@ void Scheduler::rouse(std::unique_lock<std::mutex> lock) {
     // No thread to be had: the workers there are, and the threads that wait, do the work.
     lock.lock();
     --workers_;
+    --awake_;
   }
+}
+
+void Scheduler::call_helpers(int wanted) {
+  const int watching = watching_.load();
+  const int missing = wanted - watching - spinning_.load();
+  const int in_use = awake_.load() + watching + (is_worker ? 0 : 1);
+  // Each of those that come calls others in turn.
+  for (int i = 0; i < std::min({missing, threads_ - in_use, 2}); ++i) rouse(std::unique_lock(mutex_));
+}
+
+bool Scheduler::watch(const Leave& leave) {
+  Crew& crew = Crew::get();
+  watching_.fetch_add(1);
+  const bool found = spin_until([&] { return leave() || (crew.has_room() && awake_.load() < threads_); }, patience);
+  watching_.fetch_sub(1);
+  if (!found) return false;
+  if (leave()) return true;
+  if (awake_.fetch_add(1) < threads_) crew.help(leave);
+  awake_.fetch_sub(1);
+  return true;
 }
 
 bool Scheduler::lend_worker() {
   if (!is_worker) return false;
   std::unique_lock lock(mutex_);
   --workers_;
+  --awake_;
   if (!ready_.empty()) rouse(std::move(lock));
   return true;
 }
 
 void Scheduler::return_worker() {
   const std::lock_guard lock(mutex_);
+  ++awake_;
   ++workers_;  // above the limit for a while, if another was hired: the next without work goes
 }
 
@@ -247,19 +253,25 @@ void Scheduler::work() {
       }
       continue;
     }
+    Crew& crew = Crew::get();
+    if (crew.help(Leave([this] { return has_ready(); }))) continue;
+    const auto has_work = [&] { return has_ready() || crew.has_room(); };
     if (try_spin()) {
-      const bool found = spin_until([&] { return has_ready(); }, linger);
+      const bool found = spin_until(has_work, linger);
       stop_spinning();
       if (found) continue;
     }
     std::unique_lock lock(mutex_);
     if (workers_ > most_workers_) {  // hired in place of one that ran the user's code, and back by now
       --workers_;
+      --awake_;
       return;
     }
     ++parked_;
-    wake_.wait(lock, [&] { return !ready_.empty(); });
+    --awake_;
+    wake_.wait(lock, has_work);
     --parked_;
+    ++awake_;
   }
 }
 

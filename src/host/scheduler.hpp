@@ -81,7 +81,10 @@ class HostStream : public std::enable_shared_from_this<HostStream> {
 /// that waits for the stream would wait for itself.
 bool in_task() noexcept;
 
-/// The workers. At most one of them spins at a time; the others sleep.
+class Leave;
+
+/// The workers. At most one of them spins at a time; the others sleep. With nothing of their own to do they help with
+/// the commands of others (`Crew`), as waiting threads do.
 class Scheduler {
  public:
   static Scheduler& get();
@@ -93,6 +96,12 @@ class Scheduler {
   /// Counts the calling thread out of the workers if it is one, and lets another take up what is ready.
   bool lend_worker();
   void return_worker();
+  /// Wakes or hires workers for work that so many threads could help with, as far as cores are free.
+  void call_helpers(int wanted);
+  /// For a waiting thread: helps where a core is free until `leave`; false when for a while there was nothing to do.
+  bool watch(const Leave& leave);
+  /// How many workers there are at most, those aside that run the user's code.
+  int most_workers() const noexcept { return most_workers_; }
   bool has_ready() const noexcept { return ready_count_.load() > 0; }
   bool try_spin() noexcept { return !spinning_.exchange(true); }
   void stop_spinning() noexcept { spinning_.store(false); }
@@ -108,9 +117,12 @@ class Scheduler {
   std::deque<std::shared_ptr<HostStream>> ready_;
   std::atomic<int> ready_count_{0};
   std::atomic<bool> spinning_{false};
+  std::atomic<int> watching_{0};  ///< waiting threads that would help
+  std::atomic<int> awake_{0};     ///< workers that do not sleep, and waiting threads that help
   int parked_ = 0;
   int workers_ = 0;
-  int most_workers_;
+  const int threads_;
+  const int most_workers_;
 };
 
 /// While a worker runs the user's code, which may block for as long as it likes, another may take its place.

@@ -71,7 +71,7 @@ class NoWorkers {
   }
 
  private:
-  static int count() { return static_cast<int>(std::max(2U, std::thread::hardware_concurrency())); }
+  static int count() { return refrain::host::Scheduler::get().most_workers(); }
 
   std::latch busy_;
   std::latch over_{1};
