@@ -25,7 +25,8 @@ REFRAIN_HOST_DEVICE T least_value() {
 template <class T>
 struct Extreme : Fold<T, T> {
   using Bits = BitsLike<T>;
-  Bits mask;  ///< turns order round: a float's sign, an integer's every bit
+  static constexpr bool is_symmetric = false;  // of zeros of two signs
+  Bits mask;                                   ///< turns order round: a float's sign, an integer's every bit
 
   REFRAIN_HOST_DEVICE explicit Extreme(const ReduceArgs& args)
       : mask(args.op != ReduceOp::min ? Bits{0}

@@ -48,6 +48,7 @@ struct Fold {
   using Acc = Acc_;
   using Element = In_;
   static constexpr int passes = 1;
+  static constexpr bool is_symmetric = true;  ///< combine(a, b) and combine(b, a) are the same bits
   static REFRAIN_HOST_DEVICE bool is_dense() { return true; }
   static REFRAIN_HOST_DEVICE Element load(const Stored<In>* x, i64 at, i64) { return read_element<In>(x, at); }
   static REFRAIN_HOST_DEVICE Element load_dense(const Stored<In>* x, i64 at, i64) { return read_element<In>(x, at); }

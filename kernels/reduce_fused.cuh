@@ -16,45 +16,47 @@ struct RowSpot {
   bool vectors;  ///< loaded and stored as such
 };
 
-/// Elements of a row. Those that are not there are zeros.
-template <int threads, int turns, bool is_whole, bool is_dense, class T>
-__device__ __forceinline__ void load_row(const T* first, i64 stride, const RowSpot& spot, T (&x)[turns][vector_width]) {
+/// Turn k of a thread's elements. Those that are not there are zeros.
+template <int threads, bool is_whole, bool is_dense, class T>
+__device__ __forceinline__ void load_turn(const T* first, i64 stride, const RowSpot& spot, int k,
+                                          T (&x)[vector_width]) {
+  const int i = (k * threads + spot.thread) * vector_width;
+  if (is_dense && spot.vectors) {
+    Elements<T> loaded{};
+    if (is_whole || i < spot.count) loaded = *reinterpret_cast<const Elements<T>*>(first + i);
 #pragma unroll
-  for (int k = 0; k < turns; ++k) {
-    const int i = (k * threads + spot.thread) * vector_width;
-    if (is_dense && spot.vectors) {
-      Elements<T> loaded{};
-      if (is_whole || i < spot.count) loaded = *reinterpret_cast<const Elements<T>*>(first + i);
+    for (int j = 0; j < vector_width; ++j) x[j] = loaded.at[j];
+  } else {
 #pragma unroll
-      for (int j = 0; j < vector_width; ++j) x[k][j] = loaded.at[j];
-    } else {
-#pragma unroll
-      for (int j = 0; j < vector_width; ++j) {
-        x[k][j] = T{};
-        if (is_whole || i + j < spot.count) x[k][j] = is_dense ? first[i + j] : first[(i + j) * stride];
-      }
+    for (int j = 0; j < vector_width; ++j) {
+      x[j] = T{};
+      if (is_whole || i + j < spot.count) x[j] = is_dense ? first[i + j] : first[(i + j) * stride];
     }
   }
 }
 
-template <int threads, int turns, bool is_whole, bool is_dense, class T>
-__device__ __forceinline__ void store_row(T* first, i64 stride, const RowSpot& spot,
-                                          const T (&y)[turns][vector_width]) {
+template <int threads, bool is_whole, bool is_dense, class T>
+__device__ __forceinline__ void store_turn(T* first, i64 stride, const RowSpot& spot, int k,
+                                           const T (&y)[vector_width]) {
+  const int i = (k * threads + spot.thread) * vector_width;
+  if (is_dense && spot.vectors) {
+    Elements<T> stored;
 #pragma unroll
-  for (int k = 0; k < turns; ++k) {
-    const int i = (k * threads + spot.thread) * vector_width;
-    if (is_dense && spot.vectors) {
-      Elements<T> stored;
+    for (int j = 0; j < vector_width; ++j) stored.at[j] = y[j];
+    if (is_whole || i < spot.count) *reinterpret_cast<Elements<T>*>(first + i) = stored;
+  } else {
 #pragma unroll
-      for (int j = 0; j < vector_width; ++j) stored.at[j] = y[k][j];
-      if (is_whole || i < spot.count) *reinterpret_cast<Elements<T>*>(first + i) = stored;
-    } else {
-#pragma unroll
-      for (int j = 0; j < vector_width; ++j) {
-        if (is_whole || i + j < spot.count) first[is_dense ? i + j : (i + j) * stride] = y[k][j];
-      }
+    for (int j = 0; j < vector_width; ++j) {
+      if (is_whole || i + j < spot.count) first[is_dense ? i + j : (i + j) * stride] = y[j];
     }
   }
+}
+
+/// All turns.
+template <int threads, bool is_whole, bool is_dense, class T, int turns>
+__device__ __forceinline__ void load_row(const T* first, i64 stride, const RowSpot& spot, T (&x)[turns][vector_width]) {
+#pragma unroll
+  for (int k = 0; k < turns; ++k) load_turn<threads, is_whole, is_dense>(first, stride, spot, k, x[k]);
 }
 
 /// What lane j of each of a warp's turns has: lanes of their own, combined by halves.
@@ -68,19 +70,6 @@ __device__ __forceinline__ typename F::Acc combine_turns(const F& fold, typename
     }
   }
   return acc[0];
-}
-
-/// The row's result, for all threads of its warp.
-template <class F>
-__device__ __forceinline__ typename F::Acc combine_warp(const F& fold, typename F::Acc (&lanes)[vector_width]) {
-#pragma unroll
-  for (auto& lane : lanes) lane = combine_group(fold, lane, 32);
-#pragma unroll
-  for (int half = vector_width / 2; half > 0; half /= 2) {
-#pragma unroll
-    for (int lane = 0; lane < half; ++lane) lanes[lane] = fold.combine(lanes[lane], lanes[lane + half]);
-  }
-  return shuffle_from(lanes[0], 0);
 }
 
 // A cluster -----------------------------------------------------------------------------------------------------

@@ -116,15 +116,8 @@ __device__ typename F::Acc reduce_vector_row(const F& fold, const Stored<typenam
   }
   typename F::Acc lanes[vector_width];
 #pragma unroll
-  for (int j = 0; j < vector_width; ++j) {
-    lanes[j] = combine_group(fold, combine_vectors<0, 1>(fold, x, j, begin, count), 32);
-  }
-#pragma unroll
-  for (int half = vector_width / 2; half > 0; half /= 2) {
-#pragma unroll
-    for (int lane = 0; lane < half; ++lane) lanes[lane] = fold.combine(lanes[lane], lanes[lane + half]);
-  }
-  return lanes[0];
+  for (int j = 0; j < vector_width; ++j) lanes[j] = combine_vectors<0, 1>(fold, x, j, begin, count);
+  return combine_warp(fold, lanes);
 }
 
 /// Combines what a row's threads have. The first of them has the result.

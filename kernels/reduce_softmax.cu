@@ -59,22 +59,7 @@ __device__ T group_maximum(T largest, int group) {
   return largest;
 }
 
-/// Sums, for all threads of a warp, lanes of which thread t has the four from 4 t on. Threads that would compute the
-/// same take half of the lanes each: 8 shuffles in place of 20.
-__device__ double warp_total(double a, double b, double c, double d) {
-  const int thread = static_cast<int>(threadIdx.x) % 32;
-  const bool upper = (thread & 16) != 0;
-  const double first = (upper ? c : a) + shuffle_xor(upper ? a : c, 16);
-  const double second = (upper ? d : b) + shuffle_xor(upper ? b : d, 16);
-  const bool odd = (thread & 8) != 0;
-  double one = (odd ? second : first) + shuffle_xor(odd ? first : second, 8);
-#pragma unroll
-  for (int half = 4; half > 0; half /= 2) one += shuffle_xor(one, half);
-  one += shuffle_xor(one, 16);  // lane 4 t + j and j + 2
-  return one + shuffle_xor(one, 8);
-}
-
-/// The same of a group of threads, a part of a warp.
+/// Sums, for all threads of a group, a part of a warp, lanes of which thread t has the four from 4 t on.
 __device__ double group_total(double (&lanes)[vector_width], int group) {
 #pragma unroll
   for (int half = 16; half > 0; half /= 2) {
@@ -131,7 +116,7 @@ __global__ void __launch_bounds__(row_threads, sizeof(Wide<In>) == 4 ? 4 : 2)
   double sums[vector_width];
 #pragma unroll
   for (int j = 0; j < vector_width; ++j) sums[j] = sum_of_vectors<0, 1>(x, j);
-  const double total = vectors > 1 ? warp_total(sums[0], sums[1], sums[2], sums[3]) : group_total(sums, group);
+  const double total = vectors > 1 ? combine_warp(fold, sums) : group_total(sums, group);
   if (!is_own) return;
   const bool to_vectors = args.out_stride == 1 && is_vector(row.out);
 #pragma unroll
@@ -178,7 +163,7 @@ __global__ void __launch_bounds__(row_threads, sizeof(Wide<In>) == 4 ? 4 : 2)
   double sums[vector_width];
 #pragma unroll
   for (int j = 0; j < vector_width; ++j) sums[j] = sum_of_vectors<0, 1>(x, j);
-  const double total = warp_total(sums[0], sums[1], sums[2], sums[3]);
+  const double total = combine_warp(fold, sums);
 #pragma unroll
   for (int k = 0; k < vectors; ++k) {
     Elements<In> shares;

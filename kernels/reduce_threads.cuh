@@ -92,6 +92,35 @@ __device__ typename F::Acc combine_group(const F& fold, typename F::Acc acc, int
   return acc;
 }
 
+/// combine(a, b), a being the thread's own or, where `is_second`, the other's.
+template <class F>
+__device__ __forceinline__ typename F::Acc combine_in_order(const F& fold, bool is_second, typename F::Acc own,
+                                                            typename F::Acc other) {
+  if (F::is_symmetric) return fold.combine(own, other);
+  return is_second ? fold.combine(other, own) : fold.combine(own, other);
+}
+
+/// Combines, for all threads of a warp, lanes of which thread t has the four from 4 t on. Threads that would compute
+/// the same take half of the lanes each: 8 shuffles in place of 20.
+template <class F>
+__device__ __forceinline__ typename F::Acc combine_warp(const F& fold, const typename F::Acc (&lanes)[vector_width]) {
+  static_assert(vector_width == 4);
+  const int thread = static_cast<int>(threadIdx.x) % 32;
+  const bool upper = (thread & 16) != 0;
+  const bool odd = (thread & 8) != 0;
+  const auto first =
+      combine_in_order(fold, upper, upper ? lanes[2] : lanes[0], shuffle_xor(upper ? lanes[0] : lanes[2], 16));
+  const auto second =
+      combine_in_order(fold, upper, upper ? lanes[3] : lanes[1], shuffle_xor(upper ? lanes[1] : lanes[3], 16));
+  auto one = combine_in_order(fold, odd, odd ? second : first, shuffle_xor(odd ? first : second, 8));
+#pragma unroll
+  for (int half = 4; half > 0; half /= 2) {
+    one = combine_in_order(fold, (thread & half) != 0, one, shuffle_xor(one, half));
+  }
+  one = combine_in_order(fold, upper, one, shuffle_xor(one, 16));  // lane 4 t + j and j + 2
+  return combine_in_order(fold, odd, one, shuffle_xor(one, 8));
+}
+
 // Halves, depth first ---------------------------------------------------------------------------------------
 
 /// The number with the lowest `bits` bits in reverse.
@@ -149,16 +178,7 @@ __device__ typename F::Acc combine_block(const F& fold, typename F::Acc (&acc)[v
     }
     __syncthreads();
   }
-  if (thread < 32) {
-#pragma unroll
-    for (int lane = 0; lane < vector_width; ++lane) acc[lane] = combine_group(fold, acc[lane], 32);
-#pragma unroll
-    for (int half = vector_width / 2; half > 0; half /= 2) {
-#pragma unroll
-      for (int lane = 0; lane < half; ++lane) acc[lane] = fold.combine(acc[lane], acc[lane + half]);
-    }
-  }
-  return acc[0];
+  return thread < 32 ? combine_warp(fold, acc) : acc[0];
 }
 
 /// What thread 0 has, for all of the block.

@@ -25,6 +25,8 @@ constexpr int access_bytes = 16;
 /// Rows that a warp each are enough for: fewer are done by a block each, as long as a block has something to do.
 constexpr std::int64_t many_rows = 256;
 constexpr std::int64_t short_row = 128;
+/// Threads of a multiprocessor, so many at least, for loads to be under way while others compute: 128 registers each.
+constexpr int most_threads = 512;
 /// So many blocks that no multiprocessor is idle, of the devices there are.
 constexpr std::int64_t enough_blocks = 264;
 
@@ -105,7 +107,7 @@ class RowWriter {
     write_beginning();
     write_loads();
     for (int phase = 0; phase < plan_.phases; ++phase) write_phase(phase);
-    write_stores();
+    write_row_stores();
     text_ << "}\n";
     return text_.str();
   }
@@ -128,7 +130,8 @@ class RowWriter {
   }
 
   void write_beginning() {
-    text_ << "extern \"C\" __global__ void __launch_bounds__(" << shape_.block_size() << ") ";
+    text_ << "extern \"C\" __global__ void __launch_bounds__(" << shape_.block_size() << ", "
+          << most_threads / shape_.block_size() << ") ";
     if (shape_.blocks > 1) text_ << "__cluster_dims__(" << shape_.blocks << ", 1, 1) ";
     text_ << "fused_kernel(const __grid_constant__ Args args) {\n";
     if (shape_.blocks > 1) text_ << "  arrive_at_cluster();\n";
@@ -164,15 +167,14 @@ class RowWriter {
     text_ << "  }\n";
   }
 
-  /// `load_row` or `store_row` of an array.
+  /// `load_row`, `load_turn` or `store_turn` of an array.
   std::string access(const char* function, std::size_t array, const std::string& values) const {
     const Layout& of = layout(array);
     const bool is_dense = of.strides[row_axis()] == 1;
-    return std::string(function) + "<" + std::to_string(shape_.threads) + ", " + std::to_string(shape_.turns) + ", " +
-           (shape_.is_whole ? "true" : "false") + ", " + (is_dense ? "true" : "false") + ">(static_cast<" +
-           (array < e_.outputs.size() ? "" : "const ") + stored_name(of.type) + "*>(args.arrays[" + number(array) +
-           "]) + o" + number(array) + ", args.strides[" + number(array) + "][" + std::to_string(row_axis()) +
-           "], spot, " + values + ");\n";
+    return std::string(function) + "<" + std::to_string(shape_.threads) + ", " + (shape_.is_whole ? "true" : "false") +
+           ", " + (is_dense ? "true" : "false") + ">(static_cast<" + (array < e_.outputs.size() ? "" : "const ") +
+           stored_name(of.type) + "*>(args.arrays[" + number(array) + "]) + o" + number(array) + ", args.strides[" +
+           number(array) + "][" + std::to_string(row_axis()) + "], spot, " + values + ");\n";
   }
 
   void write_loads() {
@@ -186,11 +188,6 @@ class RowWriter {
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
       const bool is_own = e_.code[i].kind == Kind::op && plan_.is_kept[i];
       if (is_own) text_ << "  " << stored_name(e_.code[i].type) << " k" << i << declared() << ";\n";
-    }
-    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
-      if (!e_.is_of_rows(e_.outputs[i])) {
-        text_ << "  " << stored_name(e_.outputs[i].type) << " y" << i << declared() << ";\n";
-      }
     }
   }
 
@@ -223,7 +220,9 @@ class RowWriter {
     const Instruction& instruction = e_.code[i];
     const std::string own = std::to_string(instruction.number);
     if (instruction.kind == Kind::scalar) return "s" + own;
-    if (instruction.kind == Kind::load) return "x" + own + (plan_.is_of_rows[i] ? "" : "[k][j]");
+    if (instruction.kind == Kind::load) {
+      return "x" + own + (plan_.is_of_rows[i] ? "" : is_late(i) ? "[j]" : "[k][j]");
+    }
     const bool is_from_before = !plan_.is_of_rows[i] && plan_.computed_in[i] < phase;
     return is_from_before ? "k" + number(i) + "[k][j]" : "v" + number(i);
   }
@@ -239,14 +238,13 @@ class RowWriter {
     std::vector<std::size_t> reduced;
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
       const bool is_here = plan_.computed_in[i] == phase;
-      if (e_.code[i].kind == Kind::load && is_here && is_late(i)) write_load(i);
       if (e_.code[i].kind == Kind::op && plan_.is_of_rows[i] && is_here) write_op(i, phase, "  ");
       if (e_.code[i].kind == Kind::reduce && plan_.computed_in[i] == phase + 1) reduced.push_back(i);
     }
     for (const std::size_t i : reduced) write_fold(i, phase);
-    const bool is_last = phase + 1 == plan_.phases;
-    if (!reduced.empty() || is_last) write_elements(phase, reduced, is_last);
+    if (!reduced.empty()) write_elements(phase, reduced);
     for (const std::size_t i : reduced) write_result(i);
+    if (phase + 1 == plan_.phases) write_last_elements();
   }
 
   const Reduction& reduction(std::size_t i) const { return e_.reductions[static_cast<std::size_t>(e_.code[i].number)]; }
@@ -266,7 +264,7 @@ class RowWriter {
 
   /// All that a thread's elements have to do with the phase. A warp's turns are lanes of their own; a block's are later
   /// elements of the same ones.
-  void write_elements(int phase, const std::vector<std::size_t>& reduced, bool is_last) {
+  void write_elements(int phase, const std::vector<std::size_t>& reduced) {
     text_ << "#pragma unroll\n  for (int j = 0; j < " << vector_width << "; ++j) {\n";
     for (const std::size_t i : reduced) {
       if (shape_.is_warp()) {
@@ -280,12 +278,7 @@ class RowWriter {
       text_ << "      const bool is_in = (k * " << shape_.threads << " + spot.thread) * " << vector_width
             << " + j < spot.count;\n";
     }
-    for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      const bool is_here = e_.code[i].kind == Kind::op && !plan_.is_of_rows[i] && plan_.computed_in[i] == phase;
-      if (!is_here) continue;
-      write_op(i, phase, "      ");
-      if (plan_.is_kept[i]) text_ << "      k" << i << "[k][j] = v" << i << ";\n";
-    }
+    write_element_ops(phase);
     for (const std::size_t i : reduced) {
       const std::string name = std::to_string(i);
       const std::string lane = shape_.is_warp() ? "p" + name + "[k]" : "l" + name + "[j]";
@@ -295,14 +288,48 @@ class RowWriter {
           element_text(reduction(i), value(static_cast<std::size_t>(e_.code[i].operands[0]), phase)) + ", 0)";
       text_ << "      " << lane << " = " << (shape_.is_whole ? taken : "is_in ? " + taken + " : " + before) << ";\n";
     }
-    for (std::size_t i = 0; is_last && i < e_.outputs.size(); ++i) {
-      if (e_.is_of_rows(e_.outputs[i])) continue;
-      text_ << "      y" << i << "[k][j] = " << value(static_cast<std::size_t>(e_.results[i]), phase) << ";\n";
-    }
     text_ << "    }\n";
     for (const std::size_t i : reduced) {
       if (shape_.is_warp()) text_ << "    l" << i << "[j] = combine_turns(f" << i << ", p" << i << ");\n";
     }
+    text_ << "  }\n";
+  }
+
+  void write_element_ops(int phase) {
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      const bool is_here = e_.code[i].kind == Kind::op && !plan_.is_of_rows[i] && plan_.computed_in[i] == phase;
+      if (!is_here) continue;
+      write_op(i, phase, "      ");
+      if (plan_.is_kept[i]) text_ << "      k" << i << "[k][j] = v" << i << ";\n";
+    }
+  }
+
+  /// What is written, turn by turn, so that little is in registers at a time: every thread writes no elements but those
+  /// that it alone reads.
+  void write_last_elements() {
+    const int phase = plan_.phases - 1;
+    std::vector<std::size_t> outputs;
+    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
+      if (!e_.is_of_rows(e_.outputs[i])) outputs.push_back(i);
+    }
+    if (outputs.empty()) return;
+    text_ << "#pragma unroll\n  for (int k = 0; k < " << shape_.turns << "; ++k) {\n";
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      if (e_.code[i].kind != Kind::load || !is_late(i)) continue;
+      const auto input = static_cast<std::size_t>(e_.code[i].number);
+      text_ << "    " << stored_name(e_.inputs[input].type) << " x" << input << "[" << vector_width << "];\n    "
+            << access("load_turn", e_.outputs.size() + input, "k, x" + number(input));
+    }
+    for (const std::size_t i : outputs) {
+      text_ << "    " << stored_name(e_.outputs[i].type) << " y" << i << "[" << vector_width << "];\n";
+    }
+    text_ << "#pragma unroll\n    for (int j = 0; j < " << vector_width << "; ++j) {\n";
+    write_element_ops(phase);
+    for (const std::size_t i : outputs) {
+      text_ << "      y" << i << "[j] = " << value(static_cast<std::size_t>(e_.results[i]), phase) << ";\n";
+    }
+    text_ << "    }\n";
+    for (const std::size_t i : outputs) text_ << "    " << access("store_turn", i, "k, y" + number(i));
     text_ << "  }\n";
   }
 
@@ -323,14 +350,11 @@ class RowWriter {
           << ");\n";
   }
 
-  /// All at the end, when every thread has read what it reads.
-  void write_stores() {
+  /// One value a row, at the end, when every thread has read what it reads.
+  void write_row_stores() {
     const int last = plan_.phases - 1;
     for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
-      if (!e_.is_of_rows(e_.outputs[i])) {
-        text_ << "  " << access("store_row", i, "y" + number(i));
-        continue;
-      }
+      if (!e_.is_of_rows(e_.outputs[i])) continue;
       text_ << "  if (spot.thread == 0 && begin == 0) static_cast<" << stored_name(e_.outputs[i].type)
             << "*>(args.arrays[" << i << "])[o" << i << "] = " << value(static_cast<std::size_t>(e_.results[i]), last)
             << ";\n";
