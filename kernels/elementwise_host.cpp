@@ -181,21 +181,110 @@ class Walk {
   bool streams_ = false;  ///< to dense rows, past the caches
 };
 
-/// A contiguous call whose result goes past the caches.
-void stream_row(const ElementwiseArgs& args, Row row, RowInput* inputs) {
-  constexpr i64 part = 256;
-  alignas(64) unsigned char results[part * sizeof(u64)];
-  const i64 out_size = element_size(args.out_type);
-  for (i64 begin = 0; begin < args.size; begin += part) {
-    const i64 n = std::min(part, args.size - begin);
-    row(inputs, {results, 1}, n);
-    stream_copy(static_cast<char*>(args.out) + begin * out_size, results, n * out_size);
-    for (int k = 0; k < args.input_count; ++k) {
-      inputs[k].data =
-          static_cast<const char*>(inputs[k].data) + n * inputs[k].stride * element_size(input_type(args, k));
+/// A contiguous call.
+class Dense {
+ public:
+  Dense(const ElementwiseArgs& args, Row row, const RowInput* inputs)
+      : row_(row), input_count_(args.input_count), out_(args.out), out_size_(element_size(args.out_type)) {
+    for (int k = 0; k < input_count_; ++k) {
+      inputs_[k] = inputs[k];
+      steps_[k] = inputs[k].stride * element_size(input_type(args, k));
     }
   }
-  stream_fence();
+
+  void run(i64 begin, i64 end) const {
+    RowInput inputs[max_inputs];
+    find_inputs(begin, inputs);
+    row_(inputs, {out_at(begin), 1}, end - begin);
+  }
+
+  /// The result goes past the caches.
+  void stream(i64 begin, i64 end) const {
+    constexpr i64 piece_size = 256;
+    alignas(64) unsigned char results[piece_size * sizeof(u64)];
+    RowInput inputs[max_inputs];
+    for (; begin < end; begin += piece_size) {
+      const i64 n = std::min(piece_size, end - begin);
+      find_inputs(begin, inputs);
+      row_(inputs, {results, 1}, n);
+      stream_copy(out_at(begin), results, n * out_size_);
+    }
+    stream_fence();
+  }
+
+ private:
+  char* out_at(i64 i) const { return static_cast<char*>(out_) + i * out_size_; }
+  void find_inputs(i64 i, RowInput* inputs) const {
+    for (int k = 0; k < input_count_; ++k) {
+      inputs[k] = {static_cast<const char*>(inputs_[k].data) + i * steps_[k], inputs_[k].stride};
+    }
+  }
+
+  Row row_;
+  int input_count_;
+  void* out_;
+  i64 out_size_;
+  RowInput inputs_[max_inputs];
+  i64 steps_[max_inputs];  ///< in bytes
+};
+
+/// Elements of a contiguous call that parts begin at.
+constexpr i64 dense_step = 512;
+
+/// How a strided call is split: along an axis, at multiples of a step.
+struct Cut {
+  int axis;
+  i64 step;
+};
+
+bool lies_across(const ElementwiseArgs& args) {
+  const int last = args.ndim - 1;
+  for (int k = 0; k < args.input_count; ++k) {
+    const ElementwiseInput& input = args.inputs[k];
+    if (input.data == nullptr || input.strides[last] == 0 || input.strides[last] == 1) continue;
+    if (std::find(input.strides, input.strides + last, 1) != input.strides + last) return true;
+  }
+  return false;
+}
+
+/// Where an input is transposed in blocks along the last axis, so that each part reads whole lines of the input; else
+/// along the outermost axis that gives each part something, or the longest.
+Cut find_cut(const ElementwiseArgs& args, i64 parts) {
+  const int last = args.ndim - 1;
+  if (args.extents[last] >= 2 * block_columns && lies_across(args)) return {last, block_columns};
+  int longest = 0;
+  for (int axis = 0; axis < args.ndim; ++axis) {
+    if (args.extents[axis] >= parts) return {axis, 1};
+    if (args.extents[axis] > args.extents[longest]) longest = axis;
+  }
+  return {longest, 1};
+}
+
+/// Indices [begin, end) of an axis. `size` stays the whole call's, which decides what goes past the caches.
+ElementwiseArgs part_of(const ElementwiseArgs& args, int axis, i64 begin, i64 end) {
+  ElementwiseArgs part = args;
+  part.extents[axis] = end - begin;
+  part.out = static_cast<char*>(args.out) + begin * args.out_strides[axis] * element_size(args.out_type);
+  for (int k = 0; k < args.input_count; ++k) {
+    ElementwiseInput& input = part.inputs[k];
+    if (input.data == nullptr) continue;
+    input.data = static_cast<const char*>(input.data) + begin * input.strides[axis] * element_size(input_type(args, k));
+  }
+  return part;
+}
+
+/// A strided call.
+void walk(const ElementwiseArgs& args, Row row, const RowInput* scalars, const Split& split) {
+  if (split.parts() == 1) return Walk(args, row, scalars).run();
+  const Cut cut = find_cut(args, split.parts());
+  split(args.extents[cut.axis], cut.step, [&](i64 begin, i64 end) {
+    const ElementwiseArgs part = part_of(args, cut.axis, begin, end);
+    RowInput inputs[max_inputs];
+    for (int k = 0; k < args.input_count; ++k) {
+      inputs[k] = part.inputs[k].data != nullptr ? RowInput{part.inputs[k].data, 1} : scalars[k];
+    }
+    Walk(part, row, inputs).run();
+  });
 }
 
 /// memcpy does so by itself; and what is read is in the caches anyway.
@@ -209,7 +298,7 @@ bool is_streamed(const ElementwiseArgs& args) {
 
 }  // namespace
 
-void elementwise_host(const ElementwiseArgs& args) {
+void elementwise_host(const ElementwiseArgs& args, const Split& split) {
   const Row row = find_entry<RowOf>(args);
   alignas(8) unsigned char scalars[max_inputs][8];  // as a row reads them
   RowInput inputs[max_inputs] = {};
@@ -224,13 +313,17 @@ void elementwise_host(const ElementwiseArgs& args) {
     }
   }
   if (args.contiguous && is_streamed(args)) {
-    stream_row(args, row, inputs);
+    const Dense call(args, row, inputs);
+    split(args.size, dense_step, [&](i64 begin, i64 end) { call.stream(begin, end); });
+  } else if (args.contiguous && split.parts() > 1) {
+    const Dense call(args, row, inputs);
+    split(args.size, dense_step, [&](i64 begin, i64 end) { call.run(begin, end); });
   } else if (args.contiguous) {
     row(inputs, {args.out, 1}, args.size);
   } else if (args.ndim == 0) {
     row(inputs, {args.out, 1}, 1);
   } else {
-    Walk(args, row, inputs).run();
+    walk(args, row, inputs, split);
   }
 }
 

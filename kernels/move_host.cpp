@@ -11,11 +11,11 @@ namespace refrain::kernels {
 namespace {
 
 template <class T>
-REFRAIN_CLONES void count(const MoveArgs& args) {
+REFRAIN_CLONES void count(const MoveArgs& args, i64 begin, i64 end) {
   T* out = static_cast<T*>(args.out);
   const MoveArgs from = args;  // which nothing that is written can change
   REFRAIN_INDEPENDENT
-  for (i64 i = 0; i < from.size; ++i) out[i] = number_at<T>(from, i);
+  for (i64 i = begin; i < end; ++i) out[i] = number_at<T>(from, i);
 }
 
 template <class T>
@@ -24,12 +24,13 @@ struct HostCount {
 };
 
 template <class Bits, class Index>
-void gather(const MoveArgs& args) {
+void gather(const MoveArgs& args, i64 begin, i64 end) {
   Bits* out = static_cast<Bits*>(args.out);
   const i64 stride = args.strides[args.ndim - 1];
   const bool has_one_index = args.index_strides[args.ndim - 1] == 0;  // a run, or none
-  for (i64 i = 0; i < args.size;) {
-    const Run run = run_at(args, i);
+  for (i64 i = begin; i < end;) {
+    Run run = run_at(args, i);
+    run.length = std::min(run.length, end - i);
     i64 place = 0;
     if (!has_one_index) {
       for (i64 k = 0; k < run.length; ++k) out[i + k] = element_of<Bits, Index>(args, run, k);
@@ -54,8 +55,22 @@ struct HostGather {
 
 }  // namespace
 
-void move_host(const MoveArgs& args) {
-  args.op == MoveOp::count ? find_count<HostCount>(args.type)(args) : find_gather<HostGather>(args)(args);
+void move_host(const MoveArgs& args, const Split& split) {
+  constexpr i64 step = 1024;
+  const auto part = args.op == MoveOp::count ? find_count<HostCount>(args.type) : find_gather<HostGather>(args);
+  split(args.size, step, [&](i64 begin, i64 end) { part(args, begin, end); });
+}
+
+void copy_host(void* to, const void* from, i64 bytes, const Split& split) {
+  constexpr i64 step = 4096;
+  auto* const out = static_cast<char*>(to);
+  const auto* const in = static_cast<const char*>(from);
+  if (out < in + bytes && in < out + bytes) {
+    std::memmove(out, in, static_cast<std::size_t>(bytes));
+    return;
+  }
+  split(bytes, step,
+        [&](i64 begin, i64 end) { std::memcpy(out + begin, in + begin, static_cast<std::size_t>(end - begin)); });
 }
 
 }  // namespace refrain::kernels

@@ -71,33 +71,44 @@ void draw_tile(const RandomArgs& args, u64 draw, i64 thread, int n, bool one_pla
   }
 }
 
-/// Writes size * sizeof(T) bytes, tile by tile.
+/// Writes size * sizeof(T) bytes, tile by tile: of a round, and of the next one.
 struct Run {
   const RandomArgs& args;
+  const Split& split;
 
   template <Distribution distribution, class T>
   bool at() {
+    static_assert(random_tile == random_block, "a tile is a block of the grid");
+    constexpr int count = Draw<distribution, T>::count;
+    const i64 rounds = (args.size - 1) / (static_cast<i64>(args.grid) * random_block * count) + 1;
+    split(rounds * args.grid, 1, [this](i64 begin, i64 end) { draw<distribution, T>(begin, end); });
+    return true;
+  }
+
+ private:
+  template <Distribution distribution, class T>
+  void draw(i64 begin, i64 end) const {
     constexpr int count = Draw<distribution, T>::count;
     const i64 threads = static_cast<i64>(args.grid) * random_block;
     T* out = static_cast<T*>(args.out);
     TileNumbers<T> numbers;
     // Up to the device's capacity there is a thread for every number, and the first plane takes them all.
     const bool one_plane = args.size <= threads;
-    u64 draw = args.offset / 4;
-    for (i64 round = 0; round < args.size; round += threads * count, ++draw) {
-      for (i64 thread = 0; thread < threads && round + thread < args.size; thread += random_tile) {
-        const i64 left = args.size - (round + thread);
-        const int n = left < random_tile ? static_cast<int>(left) : random_tile;
-        draw_tile<distribution>(args, draw, thread, n, one_plane, numbers);
-        for (int k = 0; k < count; ++k) {
-          const i64 begin = round + k * threads + thread;
-          if (begin >= args.size) break;
-          const i64 kept = args.size - begin < random_tile ? args.size - begin : random_tile;
-          std::memcpy(out + begin, numbers.plane[k], static_cast<std::size_t>(kept) * sizeof(T));
-        }
+    for (i64 at = begin; at < end; ++at) {
+      const i64 round = at / args.grid;
+      const i64 thread = at % args.grid * random_tile;
+      const i64 first = round * threads * count + thread;
+      if (first >= args.size) continue;
+      const i64 left = args.size - first;
+      const int n = left < random_tile ? static_cast<int>(left) : random_tile;
+      draw_tile<distribution>(args, args.offset / 4 + static_cast<u64>(round), thread, n, one_plane, numbers);
+      for (int k = 0; k < count; ++k) {
+        const i64 target = first + k * threads;
+        if (target >= args.size) break;
+        const i64 kept = args.size - target < random_tile ? args.size - target : random_tile;
+        std::memcpy(out + target, numbers.plane[k], static_cast<std::size_t>(kept) * sizeof(T));
       }
     }
-    return true;
   }
 };
 
@@ -119,8 +130,8 @@ struct RunTile {
 
 }  // namespace
 
-void random_host(const RandomArgs& args) {
-  Run draw{args};
+void random_host(const RandomArgs& args, const Split& split) {
+  Run draw{args, split};
   visit_draw(args.distribution, args.type, draw);
 }
 

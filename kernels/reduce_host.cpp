@@ -28,6 +28,6 @@ HostReduction find_reduction(const ReduceArgs& args) {
 
 }  // namespace
 
-void reduce_host(const ReduceArgs& args) { find_reduction(args)(args); }
+void reduce_host(const ReduceArgs& args, const Split& split) { find_reduction(args)(args, split); }
 
 }  // namespace refrain::kernels

@@ -8,7 +8,7 @@
 
 namespace refrain::kernels {
 
-using HostReduction = void (*)(const ReduceArgs&);
+using HostReduction = void (*)(const ReduceArgs&, const Split&);
 
 HostReduction find_sum_on_host(const ReduceArgs& args);
 HostReduction find_product_on_host(const ReduceArgs& args);
@@ -21,7 +21,9 @@ HostReduction find_softmax_on_host(const ReduceArgs& args);
 template <class P>
 struct HostReductionOf {
   static HostReduction make() {
-    return [](const ReduceArgs& args) { are_columns(args) ? reduce_columns<P>(args) : reduce_rows<P>(args); };
+    return [](const ReduceArgs& args, const Split& split) {
+      are_columns(args) ? reduce_columns<P>(args, split) : reduce_rows<P>(args, split);
+    };
   }
 };
 

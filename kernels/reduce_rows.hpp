@@ -4,6 +4,7 @@
 
 #include "kernels/host_loops.hpp"
 #include "kernels/reduce_choices.hpp"
+#include "kernels/split.hpp"
 
 // The host's loops of one row: chunks, and what they are combined from. `first` is the row's first element; a fold is
 // passed by value so that the loops know what it is.
@@ -84,39 +85,60 @@ typename F::Acc reduce_chunk_of(const ReduceArgs& args, F fold, const Stored<typ
   return scattered_chunk(fold, first, count, position, [&](i64 i) { return element_offset(args, i); });
 }
 
-/// Elements [begin, end) of a row, of as many chunks as there are lanes at most.
+/// Elements [begin, end) of a row, of as many chunks as there are lanes at most; a part is some of the chunks.
 template <class F>
-typename F::Acc reduce_row(const ReduceArgs& args, F fold, const Stored<typename F::In>* first, i64 begin, i64 end) {
+typename F::Acc reduce_row(const ReduceArgs& args, F fold, const Stored<typename F::In>* first, i64 begin, i64 end,
+                           const Split& split) {
   typename F::Acc results[reduce_lanes];
-  i64 chunks = 0;
-  for (i64 position = begin; position < end; position += reduce_chunk) {
-    results[chunks++] = reduce_chunk_of(args, fold, first, position, std::min(end - position, reduce_chunk));
-  }
+  const i64 chunks = (end - begin - 1) / reduce_chunk + 1;
+  split(chunks, 1, [&](i64 chunk, i64 last) {
+    for (; chunk < last; ++chunk) {
+      const i64 position = begin + chunk * reduce_chunk;
+      results[chunk] = reduce_chunk_of(args, fold, first, position, std::min(end - position, reduce_chunk));
+    }
+  });
   return combine_lanes(fold, results, chunks);
 }
 
-/// Chunks of all rows, one after another.
+/// Whether parts are of one row: there are not enough rows, but chunks in them.
+inline bool are_rows_split(const ReduceArgs& args, const Split& split) {
+  return args.rows < split.parts() && args.n > reduce_chunk;
+}
+
+/// One chunk of a row, or the whole row where that has one result.
 template <class P>
-void reduce_rows(const ReduceArgs& args) {
-  const auto* x = static_cast<const Stored<typename P::In>*>(args.in);
+void reduce_result(const ReduceArgs& args, i64 row, i64 chunk, const Split& split) {
+  const auto* first = static_cast<const Stored<typename P::In>*>(args.in) + row_offset(args, row);
   const i64 step = args.chunks == 1 ? args.n : reduce_chunk;
-  for (i64 row = 0; row < args.rows; ++row) {
-    const auto* first = x + row_offset(args, row);
-    for (i64 chunk = 0; chunk < args.chunks; ++chunk) {
-      const i64 begin = chunk * step;
-      const i64 end = std::min(args.n, begin + step);
-      const i64 at = row * args.chunks + chunk;
-      if constexpr (P::passes == 1) {
-        const P fold(args);
-        fold.store(args, at, reduce_row(args, fold, first, begin, end));
-      } else {
-        const auto fold = args.other != nullptr
-                              ? P::known(args, row)
-                              : P::second(args, reduce_row(args, typename P::First(args), first, 0, args.n));
-        fold.store(args, at, reduce_row(args, fold, first, begin, end));
-      }
-    }
+  const i64 begin = chunk * step;
+  const i64 end = std::min(args.n, begin + step);
+  const i64 at = row * args.chunks + chunk;
+  if constexpr (P::passes == 1) {
+    const P fold(args);
+    fold.store(args, at, reduce_row(args, fold, first, begin, end, split));
+  } else {
+    const auto fold = args.other != nullptr
+                          ? P::known(args, row)
+                          : P::second(args, reduce_row(args, typename P::First(args), first, 0, args.n, split));
+    fold.store(args, at, reduce_row(args, fold, first, begin, end, split));
   }
+}
+
+/// Chunks of all rows.
+template <class P>
+void reduce_rows(const ReduceArgs& args, const Split& split) {
+  if (args.chunks > 1) {
+    return split(args.rows * args.chunks, 1, [&](i64 at, i64 end) {
+      for (; at < end; ++at) reduce_result<P>(args, at / args.chunks, at % args.chunks, {});
+    });
+  }
+  if (are_rows_split(args, split)) {
+    for (i64 row = 0; row < args.rows; ++row) reduce_result<P>(args, row, 0, split);
+    return;
+  }
+  split(args.rows, 1, [&](i64 row, i64 end) {
+    for (; row < end; ++row) reduce_result<P>(args, row, 0, {});
+  });
 }
 
 }  // namespace refrain::kernels

@@ -1,8 +1,11 @@
 #include "host/backend.hpp"
 
 #include "host/bound_command.hpp"
+#include "host/cost.hpp"
+#include "host/crew.hpp"
 #include "host/event.hpp"
 #include "host/matmul.hpp"
+#include "kernels/host.hpp"
 #include "kernels/reduce.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/host_function.hpp"
@@ -12,7 +15,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 
 namespace refrain::host {
 
@@ -31,6 +33,7 @@ class HostBackend final : public runtime::Backend {
     properties_.total_memory =
         static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
     pools_.resize(static_cast<std::size_t>(device_count_));
+    (void)Crew::get();  // or it throws here what is wrong with its setting
     std::atexit(drain);
   }
 
@@ -88,7 +91,7 @@ class HostBackend final : public runtime::Backend {
 
   void download(runtime::StreamCore& stream, void* landing, const void* source, std::int64_t bytes) override {
     enqueue(stream, [=](HostStream&) {
-      std::memcpy(landing, source, static_cast<std::size_t>(bytes));
+      kernels::copy_host(landing, source, bytes, split_of_copy(bytes));
       return true;
     });
   }

@@ -1,5 +1,6 @@
 #include "host/bound_command.hpp"
 
+#include "host/cost.hpp"
 #include "host/matmul.hpp"
 #include "host/scheduler.hpp"
 #include "jit/host_engine.hpp"
@@ -52,8 +53,9 @@ struct Binder {
     for (std::size_t i = 0; i < command.in_access.size(); ++i) {
       if (command.in_access[i] >= 0) command.args.inputs[i].data = addresses[command.in_access[i]];
     }
+    self.split_ = split_of(command);
     return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
-      kernels::elementwise_host(std::get<runtime::ElementwiseCommand>(bound.payload_).args);
+      kernels::elementwise_host(std::get<runtime::ElementwiseCommand>(bound.payload_).args, bound.split_);
     };
   }
 
@@ -61,8 +63,9 @@ struct Binder {
     command.args.out = addresses[0];
     command.args.in = addresses[1];
     if (command.has_other) command.args.other = addresses[2];
+    self.split_ = split_of(command);
     return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
-      kernels::reduce_host(std::get<runtime::ReduceCommand>(bound.payload_).args);
+      kernels::reduce_host(std::get<runtime::ReduceCommand>(bound.payload_).args, bound.split_);
     };
   }
 
@@ -80,21 +83,24 @@ struct Binder {
     command.args.out = addresses[0];
     if (command.args.op == kernels::MoveOp::gather) command.args.in = addresses[1];
     if (command.args.has_indices) command.args.indices = addresses[2];
+    self.split_ = split_of(command);
     return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
-      kernels::move_host(std::get<runtime::MoveCommand>(bound.payload_).args);
+      kernels::move_host(std::get<runtime::MoveCommand>(bound.payload_).args, bound.split_);
     };
   }
 
   BoundCommand::Run operator()(runtime::RandomCommand& command) const {
     command.args.out = addresses[0];
+    self.split_ = split_of(command);
     return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {
-      kernels::random_host(placed(std::get<runtime::RandomCommand>(bound.payload_), draws));
+      kernels::random_host(placed(std::get<runtime::RandomCommand>(bound.payload_), draws), bound.split_);
     };
   }
 
   BoundCommand::Run operator()(runtime::FusedCommand& command) const {
     self.addresses_.assign(addresses, addresses + access_count);
     const auto* old = before != nullptr ? std::get_if<runtime::FusedCommand>(&before->payload_) : nullptr;
+    self.split_ = split_of(command);
     const bool is_same = old != nullptr && old->expression == command.expression;
     self.engine_ = is_same ? before->engine_ : std::make_shared<const jit::HostEngine>(command.expression);
     return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {
@@ -102,7 +108,7 @@ struct Binder {
       thread_local std::vector<kernels::RandomArgs> drawn;
       drawn.clear();
       for (const runtime::RandomCommand& draw : fused.draws) drawn.push_back(placed(draw, draws));
-      bound.engine_->run(bound.addresses_.data(), fused.scalars, drawn);
+      bound.engine_->run(bound.addresses_.data(), fused.scalars, drawn, bound.split_);
     };
   }
 
@@ -124,9 +130,10 @@ struct Binder {
   BoundCommand::Run operator()(runtime::CopyCommand& command) const {
     if (command.out_access >= 0) command.target = addresses[command.out_access];
     if (command.in_access >= 0) command.source = addresses[command.in_access];
+    self.split_ = split_of_copy(command.bytes);
     return [](const BoundCommand& bound, std::span<const GeneratorPosition>) {
       const auto& copy = std::get<runtime::CopyCommand>(bound.payload_);
-      std::memmove(copy.target, copy.source, static_cast<std::size_t>(copy.bytes));
+      kernels::copy_host(copy.target, copy.source, copy.bytes, bound.split_);
     };
   }
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/split.hpp"
 #include "runtime/command.hpp"
 #include "runtime/plan.hpp"
 
@@ -33,6 +34,7 @@ class BoundCommand {
   Run run_;
   runtime::Payload payload_;
   void* target_ = nullptr;
+  kernels::Split split_;
   std::shared_ptr<const jit::HostEngine> engine_;  ///< of fused commands
   std::vector<void*> addresses_;                   ///< for functions of the user's, and products
   bool is_enabled_ = true;

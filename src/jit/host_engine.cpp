@@ -24,6 +24,8 @@ namespace {
 /// Positions computed together: a register of eight-byte numbers is 16 KiB.
 constexpr std::int64_t tile = 2048;
 constexpr std::size_t register_bytes = tile * 8;
+/// Positions that parts begin at multiples of: shorter than a tile, for what takes long for each.
+constexpr std::int64_t part_step = 256;
 
 /// Positions from one to another, a row at a time.
 template <class Tile>
@@ -233,46 +235,55 @@ void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
   }
 }
 
-void HostEngine::run_rows(Frame& frame) const {
-  over_rows(row_, 0, expression_->size, tile, [&](std::int64_t begin, std::int64_t n) {
-    frame.go_to(begin, n);
+void HostEngine::run_rows(Frame& frame, std::int64_t begin, std::int64_t end) const {
+  over_rows(row_, begin, end, tile, [&](std::int64_t at, std::int64_t n) {
+    frame.go_to(at, n);
     run_tile(frame, n);
   });
 }
 
-void HostEngine::run_drawn(Frame& frame, std::span<const kernels::RandomArgs> draws) const {
+void HostEngine::run_drawn(Frame& frame, std::span<const kernels::RandomArgs> draws, std::int64_t begin,
+                           std::int64_t end) const {
   const std::int64_t size = expression_->size;
-  const std::int64_t threads = static_cast<std::int64_t>(expression_->grid) * random_block;
+  const std::int64_t grid = expression_->grid;
   const int planes = kernels::numbers_per_draw(draws[0].distribution, draws[0].type);
-  for (std::int64_t round = 0; round * planes * threads < size; ++round) {
-    const std::int64_t first = round * planes * threads;
-    for (std::int64_t thread = 0; thread < threads && first + thread < size; thread += random_tile) {
-      const auto n = static_cast<int>(std::min<std::int64_t>(random_tile, size - first - thread));
-      for (std::size_t draw = 0; draw < draws.size(); ++draw) {
-        kernels::random_tile_host(draws[draw], round, thread, n, frame.drawn(draw));
-      }
-      for (int plane = 0; plane < planes; ++plane) {
-        const std::int64_t begin = first + plane * threads + thread;
-        over_rows(row_, begin, std::min(begin + random_tile, size), random_tile,
-                  [&](std::int64_t at, std::int64_t count) {
-                    frame.take_drawn(plane, at - begin);
-                    frame.go_to(at, count);
-                    run_tile(frame, count);
-                  });
-      }
+  for (std::int64_t block = begin; block < end; ++block) {
+    const std::int64_t round = block / grid;
+    const std::int64_t thread = block % grid * random_block;
+    const std::int64_t first = round * planes * grid * random_block + thread;
+    if (first >= size) continue;
+    const auto n = static_cast<int>(std::min<std::int64_t>(random_tile, size - first));
+    for (std::size_t draw = 0; draw < draws.size(); ++draw) {
+      kernels::random_tile_host(draws[draw], round, thread, n, frame.drawn(draw));
+    }
+    for (int plane = 0; plane < planes; ++plane) {
+      const std::int64_t from = first + plane * grid * random_block;
+      over_rows(row_, from, std::min(from + random_tile, size), random_tile, [&](std::int64_t at, std::int64_t count) {
+        frame.take_drawn(plane, at - from);
+        frame.go_to(at, count);
+        run_tile(frame, count);
+      });
     }
   }
 }
 
 void HostEngine::run(void* const* addresses, std::span<const kernels::Value> scalars,
-                     std::span<const kernels::RandomArgs> draws) const {
-  if (rows_ != nullptr) return rows_->run(addresses, scalars);
-  Frame frame(*this, addresses, scalars);
+                     std::span<const kernels::RandomArgs> draws, const kernels::Split& split) const {
+  static_assert(random_tile == random_block, "a tile is a block of the grid");
+  if (rows_ != nullptr) return rows_->run(addresses, scalars, split);
   if (draws.empty()) {
-    run_rows(frame);
-  } else {
-    run_drawn(frame, draws);
+    split(expression_->size, part_step, [&](std::int64_t begin, std::int64_t end) {
+      Frame frame(*this, addresses, scalars);
+      run_rows(frame, begin, end);
+    });
+    return;
   }
+  const std::int64_t in_round = static_cast<std::int64_t>(expression_->grid) * random_block *
+                                kernels::numbers_per_draw(draws[0].distribution, draws[0].type);
+  split(((expression_->size - 1) / in_round + 1) * expression_->grid, 1, [&](std::int64_t begin, std::int64_t end) {
+    Frame frame(*this, addresses, scalars);
+    run_drawn(frame, draws, begin, end);
+  });
 }
 
 }  // namespace refrain::jit

@@ -3,6 +3,7 @@
 #include "jit/expression.hpp"
 #include "jit/host_moves.hpp"
 #include "kernels/elementwise_rows.hpp"
+#include "kernels/split.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -22,9 +23,10 @@ class HostEngine {
   HostEngine& operator=(const HostEngine&) = delete;
   ~HostEngine();
 
-  /// Runs it on the calling thread. `addresses`: of the outputs, then the inputs. `draws`: with seed and offset.
-  void run(void* const* addresses, std::span<const kernels::Value> scalars,
-           std::span<const kernels::RandomArgs> draws) const;
+  /// Runs it on the calling thread, in the parts that `split` makes. `addresses`: of the outputs, then the inputs.
+  /// `draws`: with seed and offset.
+  void run(void* const* addresses, std::span<const kernels::Value> scalars, std::span<const kernels::RandomArgs> draws,
+           const kernels::Split& split) const;
 
  private:
   /// Where a value is.
@@ -46,15 +48,17 @@ class HostEngine {
     Source from;
     int output;
   };
-  /// One run: addresses and registers.
+  /// A part of a run: addresses and registers.
   class Frame;
 
   void find_rooms();
   void place_values();
   Source result_of(std::size_t instruction, std::vector<int>& free_registers);
   void run_tile(Frame& frame, std::int64_t n) const;
-  void run_drawn(Frame& frame, std::span<const kernels::RandomArgs> draws) const;
-  void run_rows(Frame& frame) const;
+  /// Positions [begin, end).
+  void run_rows(Frame& frame, std::int64_t begin, std::int64_t end) const;
+  /// What the draws' blocks [begin, end) draw, those of one round before those of the next.
+  void run_drawn(Frame& frame, std::span<const kernels::RandomArgs> draws, std::int64_t begin, std::int64_t end) const;
 
   std::shared_ptr<const Expression> expression_;
   std::vector<Op> ops_;

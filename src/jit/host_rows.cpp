@@ -225,11 +225,12 @@ void HostRows::place_values() {
   }
 }
 
-void HostRows::run(void* const* addresses, std::span<const kernels::Value> scalars) const {
-  Frame frame(*this, addresses, scalars);
-  const std::int64_t rows = expression_->rows();
+void HostRows::run(void* const* addresses, std::span<const kernels::Value> scalars, const kernels::Split& split) const {
   const std::int64_t step = rows_a_tile(*expression_);
-  for (std::int64_t row = 0; row < rows; row += step) frame.run(row, std::min(step, rows - row));
+  split(expression_->rows(), step, [&](std::int64_t begin, std::int64_t end) {
+    Frame frame(*this, addresses, scalars);
+    for (std::int64_t row = begin; row < end; row += step) frame.run(row, std::min(step, end - row));
+  });
 }
 
 }  // namespace refrain::jit

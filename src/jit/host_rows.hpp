@@ -2,6 +2,7 @@
 
 #include "jit/rows.hpp"
 #include "kernels/elementwise_rows.hpp"
+#include "kernels/split.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -16,8 +17,8 @@ class HostRows {
  public:
   explicit HostRows(std::shared_ptr<const Expression> expression);
 
-  /// Runs it on the calling thread. `addresses`: of the outputs, then the inputs.
-  void run(void* const* addresses, std::span<const kernels::Value> scalars) const;
+  /// `addresses`: of the outputs, then the inputs.
+  void run(void* const* addresses, std::span<const kernels::Value> scalars, const kernels::Split& split) const;
 
  private:
   /// A command on values: rows of them, or one a row.
