@@ -73,6 +73,9 @@ void write_move_types(std::ostream& text, const Expression& expression) {
   if (has([](const Layout& input) { return !input.wraps.empty(); })) {
     text << "template <int n> struct Wraps { i64 is_vector; i64 extents[n], shifts[n], strides[n]; };\n";
   }
+  if (!expression.windows.empty()) {
+    text << "struct Window { i64 begin[" << expression.ndim << "], extents[" << expression.ndim << "]; };\n";
+  }
   if (has([](const Layout& input) { return input.taken.has_value(); })) {
     text << "#include \"kernels/indices.hpp\"\n"
             "template <int n> struct Taken { i64 size; u64 fill; i64 extents[n], strides[n]; };\n"
@@ -89,6 +92,7 @@ void write_move_members(std::ostream& text, const Expression& expression) {
     if (!input.wraps.empty()) text << "  Wraps<" << input.wraps.size() << "> w" << i << ";\n";
     if (input.taken) text << "  Taken<" << std::max(input.taken->ndim, 1) << "> t" << i << ";\n";
   }
+  if (!expression.windows.empty()) text << "  Window windows[" << expression.windows.size() << "];\n";
 }
 
 std::vector<std::int64_t> move_members(const Expression& expression, void* const* addresses, std::int64_t width) {
@@ -108,6 +112,10 @@ std::vector<std::int64_t> move_members(const Expression& expression, void* const
       all.insert(all.end(), input.taken->extents, input.taken->extents + ndim);
       all.insert(all.end(), input.taken->strides, input.taken->strides + ndim);
     }
+  }
+  for (const Window& window : expression.windows) {
+    all.insert(all.end(), window.begin, window.begin + expression.ndim);
+    for (int axis = 0; axis < expression.ndim; ++axis) all.push_back(window.end[axis] - window.begin[axis]);
   }
   return all;
 }
@@ -150,6 +158,31 @@ void write_moved_load(std::ostream& text, const Expression& expression, std::siz
          << ") turned -= " << extent << ";\n        " << x << ".at[i] = first[turned * " << step << "];\n";
   }
   text << "      }\n    }\n  }\n";
+}
+
+void write_windowed_load(std::ostream& text, const Expression& expression, std::size_t input, std::size_t array,
+                         const std::string& type) {
+  const Layout& layout = expression.inputs[input];
+  text << "  Vector<" << type << ", n> x" << input << ";\n  {\n    const " << type
+       << "* const first = static_cast<const " << type << "*>(args.arrays[" << array << "]) + o" << array
+       << ";\n#pragma unroll\n    for (int i = 0; i < n; ++i) x" << input
+       << ".at[i] = " << window_text(expression, layout.window) << " ? first[i * "
+       << inner_step(expression, layout, array) << "] : from_bits<" << type << ">(0);\n  }\n";
+}
+
+std::string window_text(const Expression& expression, int number) {
+  const Window& window = expression.windows[static_cast<std::size_t>(number)];
+  std::string text;
+  for (int axis = 0; axis < expression.ndim; ++axis) {
+    if (window.begin[axis] == 0 && window.end[axis] == expression.extents[axis]) continue;
+    const auto of = [&](const char* member) {
+      return as_index("windows[" + std::to_string(number) + "]." + member + "[" + std::to_string(axis) + "]");
+    };
+    text += (text.empty() ? "(" : " && ") + std::string("static_cast<Bound>(i") + std::to_string(axis) +
+            (axis == expression.ndim - 1 ? " + i" : "") + " - " + of("begin") + ") < static_cast<Bound>(" +
+            of("extents") + ")";
+  }
+  return text.empty() ? "true" : text + ")";
 }
 
 std::string take_text(const Expression& expression, std::size_t input, std::size_t array, const std::string& type,

@@ -34,7 +34,7 @@ constexpr std::int64_t threads_for_vectors = 512;
 
 bool is_stencil(const Expression& expression) {
   return std::any_of(expression.inputs.begin(), expression.inputs.end(),
-                     [](const Layout& input) { return !input.wraps.empty(); });
+                     [](const Layout& input) { return !input.wraps.empty() || input.window >= 0; });
 }
 
 /// Positions that one access of 16 bytes covers, of the widest type.
@@ -75,7 +75,7 @@ class Writer {
     for (std::size_t i = 0; i < arrays(); ++i) {
       if (!layout(i).is_dense) return true;
     }
-    return false;
+    return !e_.windows.empty();
   }
 
   /// Whether positions are computed with in 32 bits: only where axes are.
@@ -89,13 +89,13 @@ class Writer {
              "template <class T, int n> struct alignas(sizeof(T) * n) Vector { T at[n]; };\n";
     write_move_types(text_, e_);
     if (has_narrow_axes()) {
-      text_ << "using Index = i32;\n"
+      text_ << "using Index = i32;\nusing Bound = u32;\n"
                "struct Divisor { u32 factor, shift; };\n"
                "__device__ __forceinline__ Index divide_by(Index x, i64, Divisor by) {\n"
                "  return static_cast<Index>((__umulhi(static_cast<u32>(x), by.factor) + static_cast<u32>(x)) >> "
                "by.shift);\n}\n";
     } else {
-      text_ << "using Index = i64;\n"
+      text_ << "using Index = i64;\nusing Bound = u64;\n"
                "struct Divisor { u64 none; };\n"
                "__device__ __forceinline__ Index divide_by(Index x, i64 y, Divisor) { return divide(x, y); }\n";
     }
@@ -162,6 +162,10 @@ class Writer {
     const Layout& of = layout(array);
     const std::string type = stored_name(of.type);
     if (of.taken) return;  // read where its index is known
+    if (of.window >= 0) {
+      write_windowed_load(text_, e_, input, array, type);
+      return;
+    }
     if (!of.wraps.empty()) {
       write_moved_load(text_, e_, input, array, type);
       return;
@@ -214,6 +218,10 @@ class Writer {
         text_ << op_text(instruction, [&](int k) { return "v" + std::to_string(instruction.operands[k]); });
         break;
       case Instruction::Kind::reduce: break;
+      case Instruction::Kind::choose:
+        text_ << window_text(e_, instruction.number) << " ? v" << instruction.operands[0] << " : v"
+              << instruction.operands[1];
+        break;
       case Instruction::Kind::take:
         text_ << take_text(e_, static_cast<std::size_t>(instruction.number),
                            e_.outputs.size() + static_cast<std::size_t>(instruction.number),
@@ -307,7 +315,7 @@ CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std
     return i < outputs ? expression.outputs[i] : expression.inputs[i - outputs];
   };
   bool is_aligned = true;
-  bool is_strided = false;
+  bool is_strided = !expression.windows.empty();
   for (std::size_t i = 0; i < arrays; ++i) {
     const Layout& of = layout(i);
     const std::int64_t bytes = width * element_size(of.type);

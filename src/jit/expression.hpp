@@ -31,6 +31,14 @@ struct Taken {
   bool operator==(const Taken&) const = default;
 };
 
+/// Positions that a part of an expression is about: [begin, end) along each axis.
+struct Window {
+  std::int64_t begin[kernels::max_ndim] = {};
+  std::int64_t end[kernels::max_ndim] = {};
+
+  bool operator==(const Window&) const = default;
+};
+
 /// How an array's elements lie over an expression's positions.
 struct Layout {
   kernels::Type type = kernels::Type::float32;
@@ -38,8 +46,9 @@ struct Layout {
   std::int64_t strides[kernels::max_ndim] = {};  ///< in elements, by the expression's axes
   /// Of an output: an input lies in the same memory, so that nothing is written before all is read.
   bool is_in_place = false;
-  // Of inputs that are read elsewhere. Such memory is no output's.
+  // Of inputs that are read elsewhere, which is memory of no output, or at some positions only.
   std::vector<Wrap> wraps;
+  int window = -1;             ///< outside of this one nothing is read, and the value is any; -1: there is none
   std::optional<Taken> taken;  ///< what an index leads to comes to what the strides say
 
   bool operator==(const Layout&) const = default;
@@ -47,15 +56,16 @@ struct Layout {
 
 /// One value at each position.
 struct Instruction {
-  /// `take`: the element of an input that operand 0, an integer, leads to.
-  enum class Kind : std::uint8_t { load, scalar, op, draw, take, reduce };
+  /// `take`: the element of an input that operand 0, an integer, leads to. `choose`: operand 0 within a window, else
+  /// operand 1.
+  enum class Kind : std::uint8_t { load, scalar, op, draw, take, choose, reduce };
 
   Kind kind = Kind::op;
   kernels::ElementwiseOp op = kernels::ElementwiseOp::copy;
   kernels::Type type = kernels::Type::float32;     ///< of the value
   kernels::Type in_type = kernels::Type::float32;  ///< of an op: of its operands, but the first of `where`
   int operands[kernels::max_inputs] = {-1, -1, -1};
-  int number = 0;  ///< of the input, the scalar, the draw or the reduction
+  int number = 0;  ///< of the input, the scalar, the draw, the window or the reduction
 
   int operand_count() const noexcept {
     int count = 0;
@@ -94,6 +104,7 @@ struct Expression {
   std::int64_t extents[kernels::max_ndim] = {};  ///< of the positions, row-major
   std::vector<Layout> inputs;
   std::vector<Layout> outputs;
+  std::vector<Window> windows;
   std::vector<kernels::Type> scalars;
   std::vector<Draw> draws;
   /// Over the last axis, which is as long as their rows. Beside draws: sums of integers over all positions, in any

@@ -42,7 +42,10 @@ void over_rows(std::int64_t row, std::int64_t begin, std::int64_t end, std::int6
 class HostEngine::Frame {
  public:
   Frame(const HostEngine& engine, void* const* addresses, std::span<const kernels::Value> scalars)
-      : engine_(engine), expression_(*engine.expression_), outputs_(expression_.outputs.size()) {
+      : engine_(engine),
+        expression_(*engine.expression_),
+        outputs_(expression_.outputs.size()),
+        bounds_(expression_.windows.size()) {
     const std::size_t arrays = outputs_ + expression_.inputs.size();
     const std::size_t draws = expression_.draws.size();
     const std::size_t tables = (arrays * sizeof(RowInput) + scalars.size() * 8 + 63) / 64 * 64;
@@ -71,11 +74,35 @@ class HostEngine::Frame {
       for (int axis = 0; axis < expression_.ndim; ++axis) offset += index[axis] * layout(i).strides[axis];
       at_[i].data = static_cast<std::byte*>(addresses_[i]) + offset * element_size(layout(i).type);
     }
+    find_bounds(index, n);
     for (std::size_t i = 0; i < expression_.inputs.size(); ++i) {
       if (engine_.rooms_[i] < 0) continue;
+      const Layout& from = expression_.inputs[i];
       std::byte* const room = registers_ + static_cast<std::size_t>(engine_.rooms_[i]) * register_bytes;
-      at_[outputs_ + i] = fetch(expression_, expression_.inputs[i], addresses_[outputs_ + i], position, n, room);
+      RowInput& at = at_[outputs_ + i];
+      at.stride = from.strides[expression_.ndim - 1];
+      if (from.window >= 0) {
+        const auto [begin, end] = bounds_[static_cast<std::size_t>(from.window)];
+        if (begin > 0 || end < n) at = fetch_part(from.type, at, begin, end, n, room);
+      } else {
+        at = fetch(expression_, from, addresses_[outputs_ + i], position, n, room);
+      }
     }
+  }
+
+  /// Operand 0 within a window of the tile, else operand 1; the result may lie where one of them does.
+  void choose(const Op& op, std::int64_t n) const {
+    const RowOutput out = output(op.result);
+    const std::int64_t bytes = element_size(op.type);
+    const auto copy = [&](const RowInput& from, std::int64_t begin, std::int64_t end) {
+      if (begin == end || from.data == out.data) return;
+      const RowInput part{static_cast<const std::byte*>(from.data) + begin * from.stride * bytes, from.stride};
+      op.row(&part, {static_cast<std::byte*>(out.data) + begin * out.stride * bytes, out.stride}, end - begin);
+    };
+    const auto [begin, end] = bounds_[static_cast<std::size_t>(op.window)];
+    copy(input(op.operands[0]), begin, end);
+    copy(input(op.operands[1]), 0, begin);
+    copy(input(op.operands[1]), end, n);
   }
 
   /// Which of the drawn numbers the next tile takes: those of a plane, from one on.
@@ -102,6 +129,21 @@ class HostEngine::Frame {
   }
 
  private:
+  /// What of n positions from `index` on lies within each window.
+  void find_bounds(const std::int64_t* index, std::int64_t n) {
+    const int last = expression_.ndim - 1;
+    for (std::size_t i = 0; i < bounds_.size(); ++i) {
+      const Window& window = expression_.windows[i];
+      bool is_inside = true;
+      for (int axis = 0; axis < last; ++axis) {
+        is_inside = is_inside && index[axis] >= window.begin[axis] && index[axis] < window.end[axis];
+      }
+      const std::int64_t begin = std::clamp<std::int64_t>(window.begin[last] - index[last], 0, n);
+      const std::int64_t end = std::clamp<std::int64_t>(window.end[last] - index[last], begin, n);
+      bounds_[i] = is_inside ? Bounds{begin, end} : Bounds{0, 0};
+    }
+  }
+
   const Layout& layout(std::size_t array) const {
     return array < outputs_ ? expression_.outputs[array] : expression_.inputs[array - outputs_];
   }
@@ -115,6 +157,10 @@ class HostEngine::Frame {
   kernels::u64* scalars_;
   void* const* addresses_;
   std::int64_t first_drawn_ = 0;
+  struct Bounds {
+    std::int64_t begin, end;
+  };
+  std::vector<Bounds> bounds_;  ///< of each window, within the tile
 };
 
 HostEngine::HostEngine(std::shared_ptr<const Expression> expression) : expression_(std::move(expression)) {
@@ -129,7 +175,7 @@ HostEngine::HostEngine(std::shared_ptr<const Expression> expression) : expressio
 HostEngine::~HostEngine() = default;
 
 void HostEngine::find_rooms() {
-  bool is_one_row = true;
+  bool is_one_row = expression_->windows.empty();
   const auto look_at = [&](const Layout& layout) {
     const auto* const end = layout.strides + expression_->ndim;
     is_one_row = is_one_row && (layout.is_dense || !layout.wraps.empty() ||
@@ -138,7 +184,7 @@ void HostEngine::find_rooms() {
   for (const Layout& output : expression_->outputs) look_at(output);
   for (const Layout& input : expression_->inputs) {
     look_at(input);
-    rooms_.push_back(input.wraps.empty() ? -1 : registers_++);
+    rooms_.push_back(input.wraps.empty() && input.window < 0 ? -1 : registers_++);
   }
   row_ = is_one_row ? expression_->size : expression_->extents[expression_->ndim - 1];
 }
@@ -156,7 +202,8 @@ void HostEngine::place_values() {
   for (std::size_t i = 0; i < code.size(); ++i) {
     const Instruction& instruction = code[i];
     const bool is_take = instruction.kind == Instruction::Kind::take;
-    if (instruction.kind != Instruction::Kind::op && !is_take) {
+    const bool is_choice = instruction.kind == Instruction::Kind::choose;
+    if (instruction.kind != Instruction::Kind::op && !is_take && !is_choice) {
       const auto kind = instruction.kind == Instruction::Kind::load     ? Source::Kind::memory
                         : instruction.kind == Instruction::Kind::scalar ? Source::Kind::scalar
                                                                         : Source::Kind::drawn;
@@ -168,6 +215,10 @@ void HostEngine::place_values() {
     if (is_take) {
       op.take = find_take(instruction.type, instruction.in_type);
       op.taken_from = instruction.number;
+    } else if (is_choice) {
+      op.row = kernels::Finders<kernels::RowOf>::copy(instruction.type, instruction.type);
+      op.type = instruction.type;
+      op.window = instruction.number;
     } else {
       op.row = find_row(instruction);
     }
@@ -225,6 +276,10 @@ void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
     if (op.take != nullptr) {
       const Layout& from = expression_->inputs[static_cast<std::size_t>(op.taken_from)];
       op.take(*from.taken, frame.input({Source::Kind::memory, op.taken_from}), inputs[0], frame.output(op.result), n);
+      continue;
+    }
+    if (op.window >= 0) {
+      frame.choose(op, n);
       continue;
     }
     op.row(inputs, frame.output(op.result), n);

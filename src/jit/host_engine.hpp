@@ -42,6 +42,8 @@ class HostEngine {
     Source result;
     TakeRow take = nullptr;  ///< in place of `row`
     int taken_from = 0;      ///< of `take`: the input
+    int window = -1;         ///< of a choice, whose `row` is a copy of `type`
+    kernels::Type type = kernels::Type::float32;
   };
   struct Store {
     kernels::Row row;

@@ -24,14 +24,14 @@ class Grouping {
   /// Joins each step with those that it waits for, then with the last one before it that touches the same memory.
   void join_all() {
     for (std::size_t i = 0; i < draft_.steps.size(); ++i) {
-      for (const int dependency : draft_.steps[i].dependencies) join(of_step_[static_cast<std::size_t>(dependency)], i);
+      for (const int dependency : draft_.steps[i].dependencies) join(static_cast<std::size_t>(dependency), i);
     }
     constexpr std::size_t nobody = SIZE_MAX;
     std::vector<std::size_t> last(draft_.blocks.size(), nobody);
     for (std::size_t i = 0; i < draft_.steps.size(); ++i) {
       for (const int block : draft_.steps[i].blocks) {
         std::size_t& before = last[static_cast<std::size_t>(block)];
-        if (before != nobody) join(of_step_[before], i);
+        if (before != nobody) join(before, i);
         before = i;
       }
     }
@@ -48,12 +48,17 @@ class Grouping {
   const std::optional<FusionGroup>& operator[](std::size_t group) const { return groups_[group]; }
 
  private:
-  void join(std::size_t before, std::size_t step) {
+  /// Joins the groups of a step and of one that it waits for, if they can be one.
+  void join(std::size_t dependency, std::size_t step) {
+    const std::size_t before = of_step_[dependency];
     const std::size_t own = of_step_[step];
     if (before == own || !groups_[before] || !groups_[own]) return;
     if (draft_.steps[before].command->device != draft_.steps[step].command->device) return;
     if (reaches(before, own) || reaches(own, before)) return;
-    if (const std::string why_not = groups_[own]->take(*groups_[before]); !why_not.empty()) {
+    FusionGroup together = *groups_[own];
+    if (std::optional<FusionGroup> placed = together.placed_in(draft_, *groups_[before])) together = std::move(*placed);
+    if (const std::string why_not = together.take(*groups_[before]); !why_not.empty()) {
+      if (join_without_others(dependency, step)) return;
       if (apart_.size() < most_told) {
         const std::size_t last = groups_[before]->steps().back();
         apart_.push_back(place(*draft_.steps[step].command) + " stays apart from " +
@@ -61,8 +66,38 @@ class Grouping {
       }
       return;
     }
-    for (const std::size_t taken : groups_[before]->steps()) of_step_[taken] = own;
     groups_[before].reset();
+    set(own, std::move(together));
+  }
+
+  void set(std::size_t group, FusionGroup of) {
+    for (const std::size_t step : of.steps()) of_step_[step] = group;
+    groups_[group] = std::move(of);
+  }
+
+  /// Takes a step out of a group that cannot be one with what updates a part of its result, where the two alone can: as
+  /// the first of several updates, whose others will join them too. Only where the rest of its group does not need it.
+  bool join_without_others(std::size_t taken, std::size_t step) {
+    const std::size_t before = of_step_[taken];
+    const std::size_t own = of_step_[step];
+    std::optional<FusionGroup> alone = FusionGroup::of(draft_, taken);
+    std::optional<FusionGroup> placed = groups_[own]->placed_in(draft_, *alone);
+    if (!placed || !placed->take(*alone).empty()) return false;
+    std::optional<FusionGroup> rest;
+    for (const std::size_t other : groups_[before]->steps()) {
+      if (other == taken) continue;
+      const auto& waits_for = draft_.steps[other].dependencies;
+      if (std::find(waits_for.begin(), waits_for.end(), static_cast<int>(taken)) != waits_for.end()) return false;
+      std::optional<FusionGroup> next = FusionGroup::of(draft_, other);
+      if (rest && !next->take(*rest).empty()) return false;  // as where it is placed in another
+      rest = std::move(next);
+    }
+    if (!rest) return false;
+    groups_[before].reset();
+    const std::size_t left = rest->steps().back();
+    set(left, std::move(*rest));
+    set(own, std::move(*placed));
+    return true;
   }
 
   /// Whether a third group lies between the two, so that they cannot be one; as good as that, if it takes long to see.

@@ -51,6 +51,9 @@ class Builder {
   };
 
   Walked along_group(Walked array, const Step& step) const {
+    if (const Placement* placement = group_.placement_of(static_cast<std::size_t>(&step - draft_.steps.data()))) {
+      return refined(placed(std::move(array), *placement), placement->axes, group_.extents());
+    }
     return refined(std::move(array), extents_of(step), group_.extents());
   }
 
@@ -58,6 +61,21 @@ class Builder {
     const auto known =
         std::find_if(known_.begin(), known_.end(), [&](const Known& each) { return each.array.is_same(array); });
     return known == known_.end() ? nullptr : &*known;
+  }
+
+  /// The array as all positions have it, if they have it, of one that is walked at some of them.
+  Known* find_whole(const Walked& array) {
+    const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& each) {
+      return !each.array.window && each.array.is_alike(array);
+    });
+    return known == known_.end() ? nullptr : &*known;
+  }
+
+  int number_of(const Window& window) {
+    const auto known = std::find(windows_.begin(), windows_.end(), window);
+    if (known != windows_.end()) return static_cast<int>(known - windows_.begin());
+    windows_.push_back(window);
+    return static_cast<int>(windows_.size()) - 1;
   }
 
   /// The number of an instruction: of an equal one, if there is one already.
@@ -79,6 +97,7 @@ class Builder {
   }
 
   int load(const Walked& array) {
+    if (const Known* whole = find_whole(array)) return whole->value;
     if (const Known* known = find(array)) return known->value;
     Instruction instruction;
     instruction.kind = Instruction::Kind::load;
@@ -86,6 +105,7 @@ class Builder {
     instruction.number = static_cast<int>(known_.size());  // until the inputs are numbered
     const int value = add(instruction);
     known_.push_back({array, value, true, false});
+    if (array.window) number_of(*array.window);
     return value;
   }
 
@@ -176,7 +196,16 @@ class Builder {
 
   void write(const Step& step, int value) {
     const Walked array = along_group(output_of(step), step);
-    if (Known* known = find(array)) {
+    if (array.window) {
+      Known& whole = *find_whole(array);  // the group has been joined by it
+      Instruction choose;
+      choose.kind = Instruction::Kind::choose;
+      choose.type = array.type;
+      choose.operands[0] = value;
+      choose.operands[1] = whole.value;
+      choose.number = number_of(*array.window);
+      whole.value = add(choose);
+    } else if (Known* known = find(array)) {
       known->value = value;
       known->is_written = true;
     } else {
@@ -231,7 +260,10 @@ class Builder {
   }
 
   /// Whether an axis and the one before it are one to the array.
-  static bool walks_on(const Walked& array, std::size_t axis, std::int64_t extent) {
+  bool walks_on(const Walked& array, std::size_t axis, std::int64_t extent) const {
+    for (const Window& window : windows_) {
+      if (window.begin[axis] != 0 || window.end[axis] != extent) return false;
+    }
     const int i = static_cast<int>(axis);
     for (const jit::Wrap& wrap : array.wraps) {
       if (wrap.first == i || wrap.last == i - 1) return false;
@@ -267,6 +299,7 @@ class Builder {
       expression.extents[i] = extent;
       expression.size *= extent;
     }
+    for (const Window& window : windows_) add_window(expression, window, last);
     const WalkStrides dense = dense_strides(extents);
     for (std::size_t k = 0; k < arrays.size(); ++k) {
       const Walked& array = arrays[k]->array;
@@ -276,7 +309,9 @@ class Builder {
         expression.outputs.push_back(layout);
         continue;
       }
-      layout.is_dense = array.strides == dense && array.wraps.empty() && !array.taken;
+      layout.is_dense = array.strides == dense && array.wraps.empty() && !array.taken && !array.window;
+      if (array.window)
+        layout.window = static_cast<int>(std::find(windows_.begin(), windows_.end(), *array.window) - windows_.begin());
       for (std::size_t i = 0; i < last.size(); ++i) layout.strides[i] = array.strides[last[i]];
       layout.taken = array.taken;
       layout.wraps = array.wraps;
@@ -295,6 +330,19 @@ class Builder {
     }
   }
 
+  /// A window along merged axes: of those that are one, all but the first are whole.
+  void add_window(Expression& expression, const Window& window, const std::vector<std::size_t>& last) const {
+    jit::Window& merged = expression.windows.emplace_back();
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      std::int64_t inner = 1;
+      for (std::size_t axis = first + 1; axis <= last[i]; ++axis) inner *= group_.extents()[axis];
+      merged.begin[i] = window.begin[first] * inner;
+      merged.end[i] = window.end[first] * inner;
+      first = last[i] + 1;
+    }
+  }
+
   struct Scalar {
     kernels::Type type;
     kernels::u64 bits;
@@ -310,6 +358,7 @@ class Builder {
   std::vector<Instruction> code_;
   std::vector<jit::Reduction> reductions_;
   std::vector<Known> known_;
+  std::vector<Window> windows_;
   std::vector<Scalar> scalars_;
 };
 

@@ -74,6 +74,7 @@ WalkStrides first_strides(const kernels::i64* strides, int ndim) { return {strid
 std::size_t numbers_of(const Walked& array) {
   std::size_t count = 1 + array.strides.size();
   if (!array.wraps.empty()) count += 1 + 3 * array.wraps.size();
+  if (array.window) count += 2 * array.strides.size();
   if (array.taken) count += 2 + 2 * static_cast<std::size_t>(array.taken->ndim);
   return count;
 }
@@ -88,7 +89,9 @@ Walked walked(const Step& step, int access, kernels::Type type, WalkStrides stri
 Walked refined(Walked array, const Extents& coarse, const Extents& fine) {
   const bool is_of_rows = size_of(coarse) != size_of(fine);
   array.strides = strides_along(coarse, array.strides, fine);
-  array.wraps = refine_wraps(coarse, std::move(array.wraps), Extents(fine.begin(), fine.end() - (is_of_rows ? 1 : 0)));
+  const Extents own(fine.begin(), fine.end() - (is_of_rows ? 1 : 0));
+  array.wraps = refine_wraps(coarse, std::move(array.wraps), own);
+  if (array.window) array.window = refine_window(coarse, *array.window, own);
   return array;
 }
 
@@ -248,6 +251,31 @@ std::string FusionGroup::why_too_much() const {
   return {};
 }
 
+std::optional<FusionGroup> FusionGroup::placed_in(const Draft& draft, const FusionGroup& whole) const {
+  if (steps_.size() != 1 || !placements_.empty()) return std::nullopt;
+  const Step& step = draft.steps[steps_[0]];
+  if (!std::holds_alternative<ElementwiseCommand>(step.command->payload)) return std::nullopt;
+  const Walked part = output_of(step);
+  for (std::size_t k = 0; k < whole.arrays_.size(); ++k) {
+    // What is written as a whole is nobody else's meanwhile, so that its other elements may be written again.
+    if (!whole.is_written_[k] || whole.arrays_[k].window) continue;
+    std::optional<Placement> found = find_placement(steps_[0], part, extents_, whole.arrays_[k], whole.extents_);
+    if (!found) continue;
+    FusionGroup group = *this;
+    for (Walked& array : group.arrays_) array = placed(array, *found);
+    group.extents_ = found->axes;
+    group.placements_ = {std::move(*found)};
+    return group;
+  }
+  return std::nullopt;
+}
+
+const Placement* FusionGroup::placement_of(std::size_t step) const noexcept {
+  const auto found = std::find_if(placements_.begin(), placements_.end(),
+                                  [&](const Placement& placement) { return placement.step == step; });
+  return found == placements_.end() ? nullptr : &*found;
+}
+
 std::string FusionGroup::take(const FusionGroup& other) {
   if (steps_.size() + other.steps_.size() > most_steps || scalars_ + other.scalars_ > most_scalars) {
     return "they are too many";
@@ -257,6 +285,11 @@ std::string FusionGroup::take(const FusionGroup& other) {
   }
   std::optional<Extents> fine = joint_extents(other);
   if (!fine) return "they walk along other axes";
+  for (const std::vector<Placement>* placements : {&std::as_const(placements_), &other.placements_}) {
+    for (const Placement& placement : *placements) {
+      if (!refine_window(placement.axes, placement.window, *fine)) return "they walk along other axes";
+    }
+  }
   std::vector<Walked> all;
   for (const Walked& array : arrays_) all.push_back(refined(array, extents_, *fine));
   std::vector<bool> written = is_written_;
@@ -268,7 +301,7 @@ std::string FusionGroup::take(const FusionGroup& other) {
       if (all[k].is_same(array)) {
         written[k] = written[k] || other.is_written_[i];
         is_known = true;
-      } else if (is_written_[k] || other.is_written_[i]) {
+      } else if (!all[k].is_alike(array) && (is_written_[k] || other.is_written_[i])) {
         return "one touches what another writes at other positions, or by another name";
       }
     }
@@ -288,6 +321,7 @@ std::string FusionGroup::take(const FusionGroup& other) {
   together.has_rows_ = has_rows_ || other.has_rows_;
   together.has_narrow_steps_ =
       has_narrow_steps_ || other.has_narrow_steps_ || size_of(extents_) != size_of(other.extents_);
+  together.placements_.insert(together.placements_.end(), other.placements_.begin(), other.placements_.end());
   if (grid_ == 0) {
     together.grid_ = other.grid_;
     together.numbers_per_draw_ = other.numbers_per_draw_;

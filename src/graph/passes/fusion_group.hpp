@@ -2,6 +2,7 @@
 
 #include "graph/draft.hpp"
 #include "graph/passes/iteration.hpp"
+#include "graph/passes/window.hpp"
 #include "jit/expression.hpp"
 
 #include <cstddef>
@@ -20,13 +21,16 @@ struct Walked {
   // Of an array that is read elsewhere than at the position that is computed.
   std::vector<jit::Wrap> wraps = {};
   std::optional<jit::Taken> taken = {};
+  std::optional<Window> window = {};  ///< the positions that it is walked at; none: all
 
-  bool is_elsewhere() const noexcept { return !wraps.empty() || taken.has_value(); }
-  /// Whether each position is the same element in both, whatever is bound: two names of other code's bytes are not.
-  bool is_same(const Walked& other) const noexcept {
-    return block == other.block && access.begin == other.access.begin && access.first == other.access.first &&
+  bool is_elsewhere() const noexcept { return !wraps.empty() || taken.has_value() || window.has_value(); }
+  /// Whether each position that both are walked at is the same element in both, whatever is bound: two names of other
+  /// code's bytes are not.
+  bool is_alike(const Walked& other) const noexcept {
+    return block == other.block && access.begin + access.first == other.access.begin + other.access.first &&
            type == other.type && strides == other.strides && wraps == other.wraps && taken == other.taken;
   }
+  bool is_same(const Walked& other) const noexcept { return is_alike(other) && window == other.window; }
   /// Whether both may have an element in common.
   bool meets(const Walked& other) const noexcept;
 };
@@ -46,6 +50,10 @@ class FusionGroup {
   /// @return why not; empty: they are one now
   std::string take(const FusionGroup& other);
 
+  /// A group of one elementwise step, which updates a part of an array that `whole` writes as a whole before: the same
+  /// over all positions of that one, where the step has its place among them.
+  std::optional<FusionGroup> placed_in(const Draft& draft, const FusionGroup& whole) const;
+
   const std::vector<std::size_t>& steps() const noexcept { return steps_; }
 
   const Extents& extents() const noexcept { return extents_; }
@@ -53,6 +61,8 @@ class FusionGroup {
   bool has_rows() const noexcept { return has_rows_ && grid_ == 0; }
   /// Beside draws: of sums of integers, so many; else 0.
   std::int64_t parts() const noexcept { return has_rows_ && grid_ != 0 ? parts_ : 0; }
+  /// Of a step that is about a part of the positions; null of others.
+  const Placement* placement_of(std::size_t step) const noexcept;
   /// Blocks that the draws are laid out over; 0: there are none.
   int grid() const noexcept { return grid_; }
 
@@ -66,6 +76,7 @@ class FusionGroup {
   Extents extents_;
   std::vector<Walked> arrays_;    ///< what the steps walk along, each once
   std::vector<bool> is_written_;  ///< by array
+  std::vector<Placement> placements_;
   std::size_t scalars_ = 0;
   bool has_rows_ = false;
   bool has_narrow_steps_ = false;  ///< with one position a row
