@@ -45,9 +45,11 @@ class Program {
     values.push_back(target_);
     const auto any = [&] { return draw.from(values); };
     for (int step = 0; step < 6; ++step) {
-      switch (draw.below(5)) {
+      switch (draw.below(7)) {
         case 0: values.push_back(where(condition_, any(), rolled(draw, any()))); break;
         case 1: values.push_back(where(condition_, taken(draw, any()), any())); break;
+        case 5:
+        case 6: values.push_back(updated(draw, where(condition_, any(), any()), any())); break;
         case 2: target_.assign(draw.one_of(3) ? any() : rolled(draw, any())); break;
         default: values.push_back(rolled(draw, any())); break;
       }
@@ -62,6 +64,29 @@ class Program {
     if (ndim == 0 || draw.one_of(4)) return roll(array, shift());
     const auto axis = [&] { return static_cast<int>(draw.below(ndim)); };
     return draw.one_of(3) ? roll(array, {shift(), shift()}, {axis(), axis()}) : roll(array, shift(), axis());
+  }
+  /// With a part of it updated by as large a part of the other one.
+  Array updated(Draw& draw, Array array, const Array& other) const {
+    Array part = array;
+    Array from = other;
+    for (int axis = 0; axis < array.ndim(); ++axis) {
+      const std::int64_t extent = array.shape()[axis];
+      if (extent < 2 || draw.one_of(2)) continue;
+      const std::int64_t step = 1 + draw.below(2);
+      const std::int64_t size = 1 + draw.below((extent + step - 1) / step);
+      const auto piece = [&] {
+        const std::int64_t begin = draw.below(extent - (size - 1) * step);
+        return Slice{.begin = begin, .end = begin + (size - 1) * step + 1, .step = step};
+      };
+      part = part.slice(piece(), axis);
+      from = from.slice(piece(), axis);
+    }
+    if (dtype_ == DType::bool_ || draw.one_of(2)) {
+      part.assign(from);
+    } else {
+      part += from;
+    }
+    return array;
   }
   Array taken(Draw& draw, const Array& array) const {
     if (array.size() == 0) return array;

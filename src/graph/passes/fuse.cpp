@@ -56,8 +56,7 @@ class Grouping {
     if (draft_.steps[before].command->device != draft_.steps[step].command->device) return;
     if (reaches(before, own) || reaches(own, before)) return;
     FusionGroup together = *groups_[own];
-    if (std::optional<FusionGroup> placed = together.placed_in(draft_, *groups_[before])) together = std::move(*placed);
-    if (const std::string why_not = together.take(*groups_[before]); !why_not.empty()) {
+    if (const std::string why_not = add_before(*groups_[before], together); !why_not.empty()) {
       if (join_without_others(dependency, step)) return;
       if (apart_.size() < most_told) {
         const std::size_t last = groups_[before]->steps().back();
@@ -68,6 +67,12 @@ class Grouping {
     }
     groups_[before].reset();
     set(own, std::move(together));
+  }
+
+  /// Makes one of a group and one that comes before it. Returns why not.
+  std::string add_before(const FusionGroup& before, FusionGroup& group) const {
+    if (std::optional<FusionGroup> placed = group.placed_in(draft_, before)) group = std::move(*placed);
+    return group.take(before);
   }
 
   void set(std::size_t group, FusionGroup of) {
@@ -89,7 +94,7 @@ class Grouping {
       const auto& waits_for = draft_.steps[other].dependencies;
       if (std::find(waits_for.begin(), waits_for.end(), static_cast<int>(taken)) != waits_for.end()) return false;
       std::optional<FusionGroup> next = FusionGroup::of(draft_, other);
-      if (rest && !next->take(*rest).empty()) return false;  // as where it is placed in another
+      if (rest && !add_before(*rest, *next).empty()) return false;
       rest = std::move(next);
     }
     if (!rest) return false;

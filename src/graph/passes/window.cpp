@@ -40,7 +40,10 @@ std::optional<Placement> find_placement(std::size_t step, const Walked& part, co
 }
 
 Walked placed(Walked array, const Placement& placement) {
-  array.strides.resize(placement.axes.size(), 0);
+  // What lies as the part does goes on as the whole does.
+  if (array.strides.size() < placement.axes.size()) {
+    array.strides.push_back(array.strides.back() / placement.axes.back());
+  }
   for (std::size_t axis = 0; axis < placement.axes.size(); ++axis) {
     array.access.first -= placement.window.begin[axis] * array.strides[axis] * kernels::element_size(array.type);
   }
