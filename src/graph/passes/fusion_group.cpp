@@ -252,7 +252,7 @@ std::string FusionGroup::why_too_much() const {
 }
 
 std::optional<FusionGroup> FusionGroup::placed_in(const Draft& draft, const FusionGroup& whole) const {
-  if (steps_.size() != 1 || !placements_.empty()) return std::nullopt;
+  if (steps_.size() != 1 || !placements_.empty() || whole.steps_.back() > steps_[0]) return std::nullopt;
   const Step& step = draft.steps[steps_[0]];
   if (!std::holds_alternative<ElementwiseCommand>(step.command->payload)) return std::nullopt;
   const Walked part = output_of(step);
