@@ -69,13 +69,25 @@ REFRAIN_HOST_DEVICE Pair<T> scale_unit_vector(T sin, T cos, T radius) {
   return {sin * radius, cos * radius};
 }
 
+#if defined(__CUDA_ARCH__)
+/// sqrtf of zero or of a number from 2^-101 on: the instructions that it has for those, bit for bit, without the branch
+/// to those for the others, at which a kernel of several draws would wait for one draw after another.
+REFRAIN_HOST_DEVICE float sqrt_without_branch(float x) {
+  float reciprocal;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(x));
+  const float root = __fmul_rn(x, reciprocal);
+  const float corrected = __fmaf_rn(__fmaf_rn(-root, root, x), __fmul_rn(reciprocal, 0.5f), root);
+  return x == 0 ? x : corrected;
+}
+#endif
+
 REFRAIN_HOST_DEVICE Pair<float> normal_floats(u32 x, u32 y) {
   constexpr float turn = 0x1p-32f * 6.2831855f;
   const float u = uniform_float(x);
 #if defined(__CUDA_ARCH__)
   float sin, cos;
   __sincosf(__fmaf_rn(static_cast<float>(y), turn, turn / 2), &sin, &cos);
-  return scale_unit_vector(sin, cos, sqrtf(-2.0f * logf(u)));
+  return scale_unit_vector(sin, cos, sqrt_without_branch(-2.0f * logf(u)));
 #else
   // The fma in double: equal to it for every y.
   const float v = static_cast<float>(static_cast<double>(static_cast<float>(y)) * turn + turn / 2);
