@@ -43,6 +43,14 @@ cudaError_t launch_random(const RandomArgs& args, const Target& target);
 /// One block that does nothing.
 cudaError_t launch_empty(const Target& target);
 
+/// One block that does nothing but wait for its dependency (kernels/dependency.hpp), as a kernel does that stands in
+/// its place.
+cudaError_t launch_pause(const Target& target);
+
+/// Whether the kernels of elementwise ops, moves and draws wait for programmatic dependencies on a device of that
+/// compute capability, 10 x major + minor.
+bool wait_for_dependencies(int capability);
+
 /// The device's copy of the generator: counters[0] = seed, counters[1] = increment, counters[counter_header + i] =
 /// base + relative[i] for i < n.
 cudaError_t launch_set_counters(u64* counters, const u64* relative, i64 n, u64 seed, u64 base, u64 increment,

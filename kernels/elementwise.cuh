@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "kernels/dependency.hpp"
 #include "kernels/elementwise_find.hpp"
 
 // The kernels of elementwise ops.
@@ -135,6 +136,7 @@ __device__ void run_contiguous(const Contiguous& params, i64 at) {
 /// Deterministic.
 template <class F>
 __global__ void __launch_bounds__(elementwise_block) contiguous(const __grid_constant__ Contiguous params) {
+  wait_for_dependency();
   constexpr int width = vector_width<F>();
   const i64 thread = static_cast<i64>(blockIdx.x) * elementwise_block + threadIdx.x;
   const i64 threads = static_cast<i64>(gridDim.x) * elementwise_block;
@@ -173,6 +175,7 @@ __device__ void run_strided(const Strided& params) {
 /// Deterministic.
 template <class F>
 __global__ void __launch_bounds__(elementwise_block) strided(const __grid_constant__ Strided params) {
+  wait_for_dependency();
   if (params.vectors) {
     run_strided<F, vector_width<F>()>(params);
   } else {
@@ -239,6 +242,7 @@ __device__ void store_word(T* to, Vector<T, n> word, i64 count, bool is_word) {
 /// accessed along their dense axes. Reads size x sizeof(In) bytes, writes size x sizeof(Out). Deterministic.
 template <class F>
 __global__ void __launch_bounds__(elementwise_block) across(const __grid_constant__ Across params) {
+  wait_for_dependency();
   using In = typename F::template In<0>;
   using Out = typename F::Out;
   constexpr int n = tile_width<F>;

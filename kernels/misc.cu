@@ -1,3 +1,4 @@
+#include "kernels/dependency.hpp"
 #include "kernels/launch.cuh"
 
 namespace refrain::kernels {
@@ -9,6 +10,8 @@ constexpr i64 most_blocks = 1024;
 struct Nothing {};
 
 __global__ void empty(Nothing) {}
+
+__global__ void pause(Nothing) { wait_for_dependency(); }
 
 struct SetCounters {
   u64* counters;
@@ -35,6 +38,18 @@ __global__ void __launch_bounds__(block_size) set_counters(const __grid_constant
 }  // namespace
 
 cudaError_t launch_empty(const Target& target) { return launch(empty, 1, 1, Nothing{}, target); }
+
+cudaError_t launch_pause(const Target& target) { return launch(pause, 1, 1, Nothing{}, target); }
+
+bool wait_for_dependencies(int capability) {
+  // Code for an older one, compiled anew by the driver, has no wait in it.
+  constexpr int compiled[] = {__CUDA_ARCH_LIST__};
+  int best = 0;
+  for (const int each : compiled) {
+    if (each <= capability * 10 && each > best) best = each;
+  }
+  return best >= dependency_capability * 10;
+}
 
 cudaError_t launch_set_counters(u64* counters, const u64* relative, i64 n, u64 seed, u64 base, u64 increment,
                                 cudaStream_t stream) {

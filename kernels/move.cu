@@ -1,3 +1,4 @@
+#include "kernels/dependency.hpp"
 #include "kernels/launch.cuh"
 #include "kernels/move.hpp"
 
@@ -21,6 +22,7 @@ __device__ bool is_aligned(const void* pointer) { return reinterpret_cast<u64>(p
 /// them, else and at the end single elements. Deterministic.
 template <class T>
 __global__ void __launch_bounds__(block_size) count(const __grid_constant__ MoveArgs args) {
+  wait_for_dependency();
   constexpr int width = Elements<T>::count;
   T* out = static_cast<T*>(args.out);
   const i64 thread = static_cast<i64>(blockIdx.x) * block_size + threadIdx.x;
@@ -66,6 +68,7 @@ __device__ Elements<Bits> elements_of(const MoveArgs& args, const Run& run) {
 /// aligned, else element by element, of lines that its neighbours read too. Deterministic.
 template <class Bits, class Index>
 __global__ void __launch_bounds__(block_size) gather(const __grid_constant__ MoveArgs args) {
+  wait_for_dependency();
   constexpr int width = Elements<Bits>::count;
   Bits* out = static_cast<Bits*>(args.out);
   const i64 thread = static_cast<i64>(blockIdx.x) * block_size + threadIdx.x;

@@ -1,5 +1,6 @@
 #include "kernels/random.hpp"
 
+#include "kernels/dependency.hpp"
 #include "kernels/launch.cuh"
 
 namespace refrain::kernels {
@@ -9,6 +10,7 @@ namespace {
 /// threads write neighbouring numbers. With counters reads 24 bytes and writes 8 per block. Deterministic.
 template <Distribution distribution, class T>
 __global__ void __launch_bounds__(random_block) random(const __grid_constant__ RandomArgs args) {
+  wait_for_dependency();
   const bool counted = args.counters != nullptr;
   const u64 seed = counted ? args.counter_cells[0] : args.seed;
   const u64 offset = counted ? args.counters[blockIdx.x] : args.offset;

@@ -109,6 +109,19 @@ class GraphEdges {
   std::vector<cudaGraphEdgeData> data_;
 };
 
+/// An edge between two kernels that wait on the device for what comes before them (kernels/dependency.hpp): the second
+/// one is launched when all blocks of the first have let it, or have ended.
+inline void add_programmatic_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to) {
+  cudaGraphEdgeData data{};
+  data.from_port = cudaGraphKernelNodePortProgrammatic;
+  data.type = cudaGraphDependencyTypeProgrammatic;
+#if CUDART_VERSION >= 13000
+  REFRAIN_CUDA_CHECK(cudaGraphAddDependencies(graph, &from, &to, &data, 1));
+#else
+  REFRAIN_CUDA_CHECK(cudaGraphAddDependencies_v2(graph, &from, &to, &data, 1));
+#endif
+}
+
 /// Adds a graph as a child: a copy, or the graph itself, which is then the parent's.
 /// @throws Error(Errc::not_supported) before CUDA 12.9, where a graph cannot move
 inline cudaGraphNode_t add_child_graph(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, cudaGraph_t child,

@@ -39,6 +39,14 @@ const Devices& cuda_devices() {
   return devices;
 }
 
+int compute_capability(int device) {
+  int major = 0;
+  int minor = 0;
+  REFRAIN_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  REFRAIN_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  return 10 * major + minor;
+}
+
 std::pair<int, int> stream_priorities(int device) {
   const DeviceScope current(device);
   std::pair<int, int> range;

@@ -17,6 +17,8 @@ struct Devices {
 const Devices& cuda_devices();
 /// Lowest and highest priority of a device's streams; makes the device's context.
 std::pair<int, int> stream_priorities(int device);
+/// 10 x major + minor.
+int compute_capability(int device);
 inline const DeviceProperties& properties_of(int device) {
   return cuda_devices().properties[static_cast<std::size_t>(device)];
 }

@@ -66,7 +66,8 @@ BuiltGraph::BuiltGraph(OwnedGraph of, GraphResources with) : graph(std::move(of)
 BuiltGraph::BuiltGraph(BuiltGraph&&) noexcept = default;
 BuiltGraph::~BuiltGraph() = default;
 
-CudaExecutable::CudaExecutable(BuiltGraph built, int device) : built_(std::move(built)) {
+CudaExecutable::CudaExecutable(BuiltGraph built, int device)
+    : built_(std::move(built)), is_paused_(built_.commands.size(), false) {
   const DeviceScope current(device);
   const CallScope call;
   const cudaGraph_t graph = built_.graph.get();
@@ -108,15 +109,31 @@ void CudaExecutable::change(std::size_t command, const runtime::PlannedCommand& 
   const auto nodes = built_.nodes.of(command);
   if (nodes.empty()) return;
   built_.commands[command].change(*planned.command, planned.addresses.data(), exec_, nodes);
+  if (is_paused_[command]) built_.commands[command].pause(exec_, nodes);
 }
 
 void CudaExecutable::enable(std::size_t command, bool is_enabled) {
+  if (built_.is_programmatic[command]) {
+    // A node that is left out waits for nothing: the kernel after it would begin before the one before it has ended.
+    is_paused_[command] = !is_enabled;
+    if (is_enabled) {
+      built_.commands[command].restore(exec_, built_.nodes.of(command));
+    } else {
+      built_.commands[command].pause(exec_, built_.nodes.of(command));
+    }
+    forget_draws(command);
+    return;
+  }
   for (const cudaGraphNode_t node : built_.nodes.of(command)) {
     cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
     REFRAIN_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
     if (type == cudaGraphNodeTypeEmpty) continue;  // does nothing anyway, and CUDA takes no such
     REFRAIN_CUDA_CHECK(cudaGraphNodeSetEnabled(exec_, node, is_enabled ? 1 : 0));
   }
+  forget_draws(command);
+}
+
+void CudaExecutable::forget_draws(std::size_t command) {
   if (!built_.commands[command].is_draw()) return;
   // A draw that does not run leaves its own copy of the generator behind.
   for (const auto& counters : built_.resources.counters) {
@@ -160,6 +177,7 @@ std::string CudaExecutable::update(const std::shared_ptr<runtime::PreparedUpdate
   }
   check(status, "cudaGraphExecUpdate");
   std::swap(built_.commands, fresh.commands);
+  is_paused_.assign(built_.commands.size(), false);
   std::swap(built_.resources, fresh.resources);
   if (!updated_by_) updated_by_.emplace(nullptr);
   std::swap(*updated_by_, fresh.graph);

@@ -105,6 +105,7 @@ struct BuiltGraph {
   GraphResources resources;
   CommandNodes nodes;                  ///< empty for a live capture's, whose nodes are not known by command
   std::vector<GraphCommand> commands;  ///< likewise
+  std::vector<bool> is_programmatic;   ///< by command: at either end of a programmatic edge
 };
 
 /// An instantiated, uploaded CUDA graph.
@@ -126,7 +127,11 @@ class CudaExecutable final : public runtime::Executable {
  private:
   struct Prepared;
 
+  /// What a draw that does not run leaves behind.
+  void forget_draws(std::size_t command);
+
   BuiltGraph built_;
+  std::vector<bool> is_paused_;  ///< by command
   cudaGraphExec_t exec_ = nullptr;
   /// The graph that the executable was updated by; its nodes go on being named as in the first one.
   std::optional<OwnedGraph> updated_by_;

@@ -80,16 +80,7 @@ class KernelCache {
   std::map<Key, CUkernel> kernels_;
 };
 
-/// Compute capability times ten.
-int capability_of(int device) {
-  int major = 0;
-  int minor = 0;
-  REFRAIN_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  REFRAIN_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  return major * 10 + minor;
-}
-
-std::string architecture_of(int device) { return "sm_" + std::to_string(capability_of(device)); }
+std::string architecture_of(int device) { return "sm_" + std::to_string(compute_capability(device)); }
 
 KernelCache::Key key_of(int device, const runtime::FusedCommand& command) {
   return {architecture_of(device), jit::cuda_source(*command.expression)};
@@ -116,7 +107,7 @@ std::string why_no_fusion() {
 runtime::FusionLimits fusion_limits(int device) {
   constexpr int has_clusters = 90;
   constexpr int blocks_a_cluster = 8;  // what every such device takes
-  return {kernels::reduce_chunk * (capability_of(device) >= has_clusters ? blocks_a_cluster : 1), true};
+  return {kernels::reduce_chunk * (compute_capability(device) >= has_clusters ? blocks_a_cluster : 1), true};
 }
 
 void make_kernels(const runtime::Plan& plan) {

@@ -1,5 +1,6 @@
 #include "cuda/lower.hpp"
 
+#include "cuda/compat.hpp"
 #include "cuda/executable.hpp"
 #include "cuda/fused.hpp"
 #include "cuda/run.hpp"
@@ -10,6 +11,16 @@
 #include <vector>
 
 namespace refrain::cuda {
+
+namespace {
+
+/// Whether the newest command and that one are kernels that may have a programmatic edge between them.
+bool is_pair(const BuiltGraph& built, int before) {
+  const GraphCommand& other = built.commands[static_cast<std::size_t>(before)];
+  return built.commands.back().waits_for_dependency() && other.waits_for_dependency();
+}
+
+}  // namespace
 
 BuiltGraph build_graph(const runtime::Plan& plan) {
   const CallScope call;  // the first use of a kernel may load it
@@ -25,9 +36,17 @@ BuiltGraph build_graph(const runtime::Plan& plan) {
     }
     std::sort(before.begin(), before.end());
     before.erase(std::unique(before.begin(), before.end()), before.end());
-    const int priority = plan.lanes[static_cast<std::size_t>(planned.lane)].priority;
     built.commands.emplace_back(*planned.command, planned.addresses.data(), built.resources);
-    built.commands.back().add_to(built.graph.get(), before, priority, built.nodes);
+    const bool is_programmatic = planned.is_programmatic && is_pair(built, planned.dependencies[0]);
+    built.is_programmatic.push_back(is_programmatic);
+    const int priority = plan.lanes[static_cast<std::size_t>(planned.lane)].priority;
+    if (!is_programmatic) {
+      built.commands.back().add_to(built.graph.get(), before, priority, built.nodes);
+      continue;
+    }
+    built.is_programmatic[static_cast<std::size_t>(planned.dependencies[0])] = true;
+    built.commands.back().add_to(built.graph.get(), {}, priority, built.nodes);
+    add_programmatic_edge(built.graph.get(), before[0], built.nodes.all.back());
   }
   finish_counters(built.resources, plan.draw_increments);
   return built;

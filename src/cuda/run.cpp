@@ -7,6 +7,7 @@
 #include "cuda/matmul.hpp"
 #include "cuda/scopes.hpp"
 #include "kernels/cuda.cuh"
+#include "kernels/dependency.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/host_function.hpp"
 
@@ -295,6 +296,22 @@ void GraphCommand::add_to(cudaGraph_t graph, std::span<const cudaGraphNode_t> be
   }
   nodes.all.push_back(node);
   nodes.close({&node, 1});
+}
+
+bool GraphCommand::waits_for_dependency() const {
+  const int capability = compute_capability(command_.device.index);
+  const auto& payload = command_.payload;
+  // Made for the very device.
+  if (std::holds_alternative<runtime::FusedCommand>(payload)) return capability >= kernels::dependency_capability;
+  return (std::holds_alternative<runtime::ElementwiseCommand>(payload) ||
+          std::holds_alternative<runtime::MoveCommand>(payload) ||
+          std::holds_alternative<runtime::RandomCommand>(payload)) &&
+         kernels::wait_for_dependencies(capability);
+}
+
+void GraphCommand::pause(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const {
+  const DeviceScope current(command_.device.index);
+  check(kernels::launch_pause(kernels::Target(exec, nodes.front())), "launch_pause");
 }
 
 void GraphCommand::change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,

@@ -82,7 +82,7 @@ class Writer {
   bool has_narrow_axes() const { return is_strided() && is_narrow(e_); }
 
   void write_parameters() {
-    text_ << "#include \"kernels/elementwise.hpp\"\n";
+    text_ << "#include \"kernels/dependency.hpp\"\n#include \"kernels/elementwise.hpp\"\n";
     if (!e_.draws.empty()) text_ << "#include \"kernels/random.hpp\"\n";
     if (e_.has_sums()) text_ << "#include \"kernels/block_sum.cuh\"\n";
     text_ << "using namespace refrain::kernels;\n"
@@ -235,7 +235,8 @@ class Writer {
   void write_plain_kernel() {
     const int width = vector_width(e_);
     text_ << "extern \"C\" __global__ void __launch_bounds__(" << block
-          << ") fused_kernel(const __grid_constant__ Args args) {\n  const i64 thread = static_cast<i64>(blockIdx.x) * "
+          << ") fused_kernel(const __grid_constant__ Args args) {\n  wait_for_dependency();\n"
+             "  const i64 thread = static_cast<i64>(blockIdx.x) * "
           << block << " + threadIdx.x;\n  const i64 threads = static_cast<i64>(gridDim.x) * " << block << ";\n";
     if (width > 1) {
       text_ << "  for (i64 i = thread * " << width << "; i < args.vector_end; i += threads * " << width << ") run<"
@@ -249,7 +250,8 @@ class Writer {
   void write_drawing_kernel() {
     const int numbers = kernels::numbers_per_draw(e_.draws[0].distribution, e_.draws[0].type);
     text_ << "extern \"C\" __global__ void __launch_bounds__(" << kernels::random_block
-          << ") fused_kernel(const __grid_constant__ Args args) {\n  const i64 thread = static_cast<i64>(blockIdx.x) * "
+          << ") fused_kernel(const __grid_constant__ Args args) {\n  wait_for_dependency();\n"
+             "  const i64 thread = static_cast<i64>(blockIdx.x) * "
           << kernels::random_block << " + threadIdx.x;\n  const i64 threads = static_cast<i64>(gridDim.x) * "
           << kernels::random_block << ";\n";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) {

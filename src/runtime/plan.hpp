@@ -23,6 +23,9 @@ struct PlannedCommand {
   std::vector<void*> addresses;   ///< one per access
   std::vector<int> dependencies;  ///< earlier commands, transitively reduced
   int lane = 0;
+  /// Its kernel may be launched while that of its only dependency still runs: both wait on the device themselves
+  /// (kernels/dependency.hpp). Backends that cannot do it take the dependency as any other.
+  bool is_programmatic = false;
 };
 
 /// A stream of the program or, after planning, a branch.

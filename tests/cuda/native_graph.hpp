@@ -42,15 +42,20 @@ inline NativeGraph read_graph(cudaGraph_t graph) {
   std::vector<std::set<int>> direct(count);
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t dependencies = 0;
+    std::vector<cudaGraphNode_t> from;
+    std::vector<cudaGraphEdgeData> data;  // CUDA refuses to leave it out where an edge is a programmatic one
+    for (const bool is_counting : {true, false}) {
+      if (!is_counting && dependencies == 0) break;
+      from.resize(dependencies);
+      data.resize(dependencies);
+      cudaGraphNode_t* const into = is_counting ? nullptr : from.data();
+      cudaGraphEdgeData* const data_into = is_counting ? nullptr : data.data();
 #if CUDART_VERSION >= 13000
-    CUDA_REQUIRE(cudaGraphNodeGetDependencies(nodes[i], nullptr, nullptr, &dependencies));
-    std::vector<cudaGraphNode_t> from(dependencies);
-    if (dependencies > 0) CUDA_REQUIRE(cudaGraphNodeGetDependencies(nodes[i], from.data(), nullptr, &dependencies));
+      CUDA_REQUIRE(cudaGraphNodeGetDependencies(nodes[i], into, data_into, &dependencies));
 #else
-    CUDA_REQUIRE(cudaGraphNodeGetDependencies(nodes[i], nullptr, &dependencies));
-    std::vector<cudaGraphNode_t> from(dependencies);
-    if (dependencies > 0) CUDA_REQUIRE(cudaGraphNodeGetDependencies(nodes[i], from.data(), &dependencies));
+      CUDA_REQUIRE(cudaGraphNodeGetDependencies_v2(nodes[i], into, data_into, &dependencies));
 #endif
+    }
     for (const cudaGraphNode_t node : from) direct[i].insert(number.at(node));
     for (const int node : direct[i]) {
       BOOST_REQUIRE_LT(node, static_cast<int>(i));  // captured before
