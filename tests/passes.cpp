@@ -3,6 +3,7 @@
 #include "support.hpp"
 #include "support_memory.hpp"
 #include "support_passes.hpp"
+#include "support_reference.hpp"
 #include "support_views.hpp"
 
 #include <string>
@@ -11,20 +12,6 @@
 using boost::unit_test::label;
 
 namespace refrain::test {
-
-namespace {
-
-/// What an executable with these passes takes, its output included.
-template <class Fn>
-std::int64_t bytes_of(Fn&& fn, Passes passes) {
-  const auto [graph, output] = capture(fn);
-  synchronize();
-  const auto before = memory_stats(current_device()).live;
-  const GraphExec exec = graph.instantiate({.passes = passes});
-  return memory_stats(current_device()).live - before;
-}
-
-}  // namespace
 
 BOOST_AUTO_TEST_SUITE(passes, *label("sanitize"))
 

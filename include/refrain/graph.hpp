@@ -7,6 +7,7 @@
 #include <refrain/source_location.hpp>
 #include <refrain/stream.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ namespace refrain {
 struct LaunchConfig;
 
 namespace graph {
+class ArenaRoom;
 class Program;
 class Exec;
 }  // namespace graph
@@ -30,15 +32,43 @@ enum class Optimize : std::uint8_t {
 
 /// Which passes run, of Optimize::all. Each keeps the program's results bit for bit.
 struct Passes {
-  bool dead_work = true;  ///< commands whose results nothing can read are left out
-  bool order = true;      ///< only what conflicts keeps its order
-  bool fusion = true;     ///< elementwise commands and draws over the same positions become one
-  bool memory = true;     ///< temporaries whose lives do not meet share memory
+  bool dead_work = true;     ///< commands whose results nothing can read are left out
+  bool order = true;         ///< only what conflicts keeps its order
+  bool fusion = true;        ///< elementwise commands and draws over the same positions become one
+  bool lanes = true;         ///< independent commands run in as many branches as pay
+  bool memory = true;        ///< temporaries whose lives do not meet share memory
+  bool in_place = true;      ///< of `memory`: a value takes the place of one that it is the last to be made from
+  bool programmatic = true;  ///< on CUDA, a small kernel is launched while the one before it still runs
+};
+
+/// Room for the temporaries of executables of any graphs, as large as the largest of them needs. Replays that share it
+/// are ordered one after another, on whatever streams they are. A handle: copies name the same room, each new pool is
+/// room of its own. May be used from any thread.
+///
+/// Executables of one Graph share room without being told to; `clone()` has its own.
+class ArenaPool {
+ public:
+  ArenaPool();
+
+  const std::shared_ptr<graph::ArenaRoom>& room() const noexcept { return room_; }
+  friend bool operator==(const ArenaPool&, const ArenaPool&) = default;
+
+ private:
+  std::shared_ptr<graph::ArenaRoom> room_;
 };
 
 struct InstantiateOptions {
   Optimize optimize = Optimize::all;
   Passes passes = {};
+  const ArenaPool* arena_pool = nullptr;  ///< shared with executables of other graphs; read by `instantiate` alone
+};
+
+/// Bytes of an executable's temporaries, on all devices together. Outputs and arrays whose address was taken have
+/// blocks of their own and are no part of it.
+struct ArenaUse {
+  std::int64_t size_bytes = 0;   ///< of the arena as planned; shared room may be larger
+  std::int64_t live_bytes = 0;   ///< the largest sum of temporaries in use at once along the plan's order
+  std::int64_t total_bytes = 0;  ///< of all temporaries, were none to share
 };
 
 /// One command of a graph, as the program issued it.
@@ -162,6 +192,8 @@ class GraphExec {
   /// Nodes and edges of the executable as planned.
   int node_count(SourceLocation where = SourceLocation::current()) const;
   int edge_count(SourceLocation where = SourceLocation::current()) const;
+  /// The memory of its temporaries.
+  ArenaUse arena_use(SourceLocation where = SourceLocation::current()) const;
   /// What was planned and why, one finding a line; kept outputs with their lines.
   std::string explain(SourceLocation where = SourceLocation::current()) const;
   std::vector<Diagnostic> diagnostics(SourceLocation where = SourceLocation::current()) const;

@@ -19,6 +19,7 @@ struct Block {
   runtime::Buffer* buffer = nullptr;
   bool is_temporary = false;  ///< in the arena, and nobody's once the replay is over
   std::int64_t offset = -1;   ///< of a temporary in its device's arena, where a pass has planned it
+  int in_place_of = -1;       ///< the block whose memory it takes over, which is none that takes over another's
 };
 
 /// A command in the draft.
@@ -27,6 +28,7 @@ struct Step {
   std::vector<int> blocks;        ///< one an access
   std::vector<int> dependencies;  ///< earlier steps, transitively reduced
   int lane = 0;
+  bool is_programmatic = false;  ///< see runtime::PlannedCommand
 };
 
 /// A command that is none of the program's.
@@ -58,8 +60,5 @@ struct Draft {
     diagnostics.push_back({DiagnosticKind::pass, severity, {}, std::move(text)});
   }
 };
-
-/// Blocks of an arena begin at multiples of this.
-inline constexpr std::int64_t arena_alignment = 256;
 
 }  // namespace refrain::graph

@@ -31,9 +31,10 @@ using runtime::OrderLock;
 using runtime::StreamCore;
 
 Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptions options, SourceLocation where,
-                       const std::shared_ptr<runtime::ReplayMark>& mark, Bindings bindings) {
+                       const std::shared_ptr<runtime::ReplayMark>& mark, std::shared_ptr<ArenaRoom> room,
+                       Bindings bindings) {
   State state;
-  Planner planner(program, mark);
+  Planner planner(program, std::move(room));
   Draft& draft = planner.draft();
   if (program->live == nullptr && options.optimize == Optimize::all) {
     for (const Pass& pass : passes()) {
@@ -45,6 +46,7 @@ Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptio
   state.bindings = std::move(bindings);
   state.diagnostics = std::move(draft.diagnostics);
   state.folded = std::move(draft.folded);
+  state.arena_use = graph::arena_use(draft);
   state.plan = std::move(planner).plan(where);
   state.draws.resize(program->generators.size());
   for (runtime::PlannedCommand& planned : state.plan.commands) {
@@ -61,8 +63,10 @@ Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptio
 
 std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, InstantiateOptions options,
                                  SourceLocation where) {
-  std::shared_ptr<Exec> exec = runtime::own(new Exec(options));
-  exec->state_ = plan(program, options, where, program->mark, {});
+  std::shared_ptr<ArenaRoom> pool = options.arena_pool != nullptr ? options.arena_pool->room() : nullptr;
+  const std::shared_ptr<ArenaRoom> room = pool != nullptr ? pool : program->room;
+  std::shared_ptr<Exec> exec = runtime::own(new Exec(options, std::move(pool)));
+  exec->state_ = plan(program, options, where, program->mark, room, {});
   exec->state_.executable = program->live != nullptr ? program->live : lower(exec->state_.plan);
   return exec;
 }
@@ -70,6 +74,9 @@ std::shared_ptr<Exec> Exec::make(const std::shared_ptr<Program>& program, Instan
 std::shared_ptr<runtime::Executable> Exec::lower(const runtime::Plan& plan) {
   return runtime::replays_eagerly() ? make_stepwise(plan) : runtime::backend(plan.device.kind).lower(plan);
 }
+
+Exec::Exec(InstantiateOptions options, std::shared_ptr<ArenaRoom> pool)
+    : options_{options.optimize, options.passes, nullptr}, pool_(std::move(pool)) {}
 
 Exec::~Exec() {
   {
@@ -120,6 +127,11 @@ int Exec::edge_count() const noexcept {
     edges += static_cast<int>(command.dependencies.size());
   }
   return edges;
+}
+
+ArenaUse Exec::arena_use() const {
+  const OrderLock lock(order_mutex());
+  return state_.arena_use;
 }
 
 std::string Exec::to_dot() const {
@@ -191,7 +203,7 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, std::optional<runtime::Pl
     const auto mark = recording()->mark();
     const std::shared_ptr<Program> program = state_.program;
     lock.unlock();  // memory is taken for this occurrence
-    live = Planner(program, mark).plan(where);
+    live = Planner(program, std::make_shared<ArenaRoom>(mark)).plan(where);
     lock.lock();
   }
   if (runtime::idle_recorder_of(lock, stream) == nullptr) return false;
@@ -204,6 +216,7 @@ void Exec::issue(StreamCore& stream, SourceLocation where) {
   const Program& program = *state_.program;
   const bool is_new = mark.touched || mark.point.slot != stream.slot || state_.prepared_at != mark.generation;
   if (is_new) prepare(stream, where);
+  if (pool_ != nullptr) pool_->enter(stream, state_.mark);
   for (std::size_t i = 0; i < state_.draws.size(); ++i) {
     state_.draws[i] = program.generators[i].generator->at;
   }
@@ -214,11 +227,13 @@ void Exec::issue(StreamCore& stream, SourceLocation where) {
   } catch (...) {
     // A part of it may be under way.
     mark.point = {stream.slot, stream.position};
+    if (pool_ != nullptr) pool_->leave(state_.mark, mark.point);
     runtime::note_after(stream, state_.outside, "replay", where, &mark);
     mark.touched = true;
     throw;
   }
   mark.point = {stream.slot, stream.position};
+  if (pool_ != nullptr) pool_->leave(state_.mark, mark.point);
   mark.replayed = true;
   if (is_new) {
     runtime::note_after(stream, state_.outside, "replay", where, &mark);

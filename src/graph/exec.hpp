@@ -1,5 +1,6 @@
 #pragma once
 
+#include "graph/arena.hpp"
 #include "graph/program.hpp"
 #include "runtime/order.hpp"
 #include "runtime/plan.hpp"
@@ -48,6 +49,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   int edge_count() const noexcept;
   std::string to_dot() const;
   InstantiateOptions options() const noexcept { return options_; }
+  ArenaUse arena_use() const;
 
  private:
   /// Another block in the place of one that the program names.
@@ -72,6 +74,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
     std::shared_ptr<runtime::Executable> executable;
     std::vector<Diagnostic> diagnostics;
     std::unordered_map<std::string, std::string> folded;  ///< labels of commands that passes took away, and why
+    ArenaUse arena_use;
     Bindings bindings;
     std::unordered_map<std::size_t, std::unique_ptr<Changed>> changed;  ///< by command of the plan
     std::vector<runtime::Access> outside;           ///< what a replay touches besides its arena, merged by buffer
@@ -82,10 +85,12 @@ class Exec : public std::enable_shared_from_this<Exec> {
     std::optional<std::uint64_t> prepared_at;       ///< the mark's generation
   };
 
-  explicit Exec(InstantiateOptions options) : options_(options) {}
+  Exec(InstantiateOptions options, std::shared_ptr<ArenaRoom> pool);
 
+  /// `room`: for its temporaries.
   static State plan(const std::shared_ptr<Program>& program, InstantiateOptions options, SourceLocation where,
-                    const std::shared_ptr<runtime::ReplayMark>& mark, Bindings bindings);
+                    const std::shared_ptr<runtime::ReplayMark>& mark, std::shared_ptr<ArenaRoom> room,
+                    Bindings bindings);
   static std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan);
   static void find_boundary(State& state);
   static runtime::Access bound(const State& state, const runtime::Access& access);
@@ -117,8 +122,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
   static void keep_foreign_work(const State& state) noexcept;
 
   const InstantiateOptions options_;
-  std::mutex changes_;  ///< one change at a time; taken before the order lock
-  State state_;         ///< guarded by the order lock
+  const std::shared_ptr<ArenaRoom> pool_;  ///< room shared with executables of other graphs; null: none is
+  std::mutex changes_;                     ///< one change at a time; taken before the order lock
+  State state_;                            ///< guarded by the order lock
 };
 
 }  // namespace refrain::graph

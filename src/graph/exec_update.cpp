@@ -48,7 +48,9 @@ std::string difference(const runtime::Plan& a, const runtime::Plan& b) {
              runtime::kind_name(x.command->payload);
     }
     if (x.command->device != y.command->device) return number + "is on " + y.command->device.str();
-    if (x.dependencies != y.dependencies) return number + "waits for other commands";
+    if (x.dependencies != y.dependencies || x.is_programmatic != y.is_programmatic) {
+      return number + "waits for other commands";
+    }
     if (!same_attributes(*x.command, *y.command)) return number + "has another cluster, cooperation or priority";
     // No device changes such work in place, and preparing an update would use it up.
     if (has_memory(*x.command) || has_memory(*y.command)) return number + "takes memory in stream order";
@@ -97,7 +99,7 @@ GraphUpdate Exec::update(const std::shared_ptr<Program>& program, SourceLocation
                     state_.program->device.str() + "; instantiate it",
                 where);
   }
-  next = plan(program, options_, where, program->mark, {});
+  next = plan(program, options_, where, program->mark, pool_ != nullptr ? pool_ : program->room, {});
   GraphUpdate result{true, difference(state_.plan, next.plan)};
   if (result.difference.empty()) {
     prepared = state_.executable->prepare_update(next.plan);
@@ -133,7 +135,7 @@ std::shared_ptr<Exec> Exec::clone(SourceLocation where) {
   const std::lock_guard one(changes_);
   require_changeable("clone", where);
   const std::shared_ptr<Program> program = state_.program;
-  std::shared_ptr<Exec> copy = runtime::own(new Exec(options_));
+  std::shared_ptr<Exec> copy = runtime::own(new Exec(options_, nullptr));
   const auto pinned = pinned_by_foreign_work(state_.plan);
   Bindings bindings = state_.bindings;
   for (const runtime::BufferRef& buffer : program->made) {
@@ -144,7 +146,8 @@ std::shared_ptr<Exec> Exec::clone(SourceLocation where) {
   for (const auto& [recorded, binding] : bindings) {
     if (binding.buffer->size_bytes() > 0) runtime::synchronize_with(runtime::service_stream(binding.buffer->device()));
   }
-  copy->state_ = plan(program, options_, where, std::make_shared<runtime::ReplayMark>(), std::move(bindings));
+  const auto mark = std::make_shared<runtime::ReplayMark>();
+  copy->state_ = plan(program, options_, where, mark, std::make_shared<ArenaRoom>(mark), std::move(bindings));
   for (const auto& [command, changed] : state_.changed) {
     Changed& own = copy->own_command(command);
     own.command.payload = changed->command.payload;

@@ -165,6 +165,8 @@ GraphExec GraphExec::clone(SourceLocation where) const {
 int GraphExec::node_count(SourceLocation where) const { return exec_of(exec_, "node_count", where).node_count(); }
 int GraphExec::edge_count(SourceLocation where) const { return exec_of(exec_, "edge_count", where).edge_count(); }
 
+ArenaUse GraphExec::arena_use(SourceLocation where) const { return exec_of(exec_, "arena_use", where).arena_use(); }
+
 std::vector<Diagnostic> GraphExec::diagnostics(SourceLocation where) const {
   const graph::Exec& exec = exec_of(exec_, "diagnostics", where);
   std::vector<Diagnostic> all = exec.program().diagnostics;

@@ -33,8 +33,8 @@ std::optional<runtime::Command> moved_draw(const runtime::Command& command, cons
   return moved;
 }
 
-Planner::Planner(const std::shared_ptr<Program>& program, const std::shared_ptr<runtime::ReplayMark>& mark)
-    : kept_(std::make_shared<Kept>(Kept{program, std::make_shared<Arena>(mark), {}, {}})),
+Planner::Planner(const std::shared_ptr<Program>& program, std::shared_ptr<ArenaRoom> room)
+    : kept_(std::make_shared<Kept>(Kept{program, std::make_shared<Arena>(std::move(room)), {}, {}})),
       draft_{*program, {lane_info(*program, 0)}, {}, {}, kept_->made, {}, {}} {
   Occurrence outermost;
   place(*program, outermost);
@@ -74,17 +74,27 @@ void Planner::place(const Program& program, Occurrence& occurrence) {
   }
 }
 
-std::vector<void*> Planner::addresses(SourceLocation where) {
+std::vector<bool> Planner::used_blocks() const {
   std::vector<bool> is_used(draft_.blocks.size(), false);
   for (const Step& step : draft_.steps) {
-    for (const int block : step.blocks) is_used[static_cast<std::size_t>(block)] = true;
+    for (const int block : step.blocks) {
+      is_used[static_cast<std::size_t>(block)] = true;
+      const int taken_over = draft_.blocks[static_cast<std::size_t>(block)].in_place_of;
+      if (taken_over >= 0) is_used[static_cast<std::size_t>(taken_over)] = true;
+    }
   }
+  return is_used;
+}
+
+std::vector<void*> Planner::addresses(SourceLocation where) {
+  const std::vector<bool> is_used = used_blocks();
   bool has_materialized = false;
   for (std::size_t i = 0; i < draft_.blocks.size(); ++i) {
     Block& block = draft_.blocks[i];
     Buffer& buffer = *block.buffer;
     if (block.is_temporary) {
-      if (is_used[i]) block.offset = kept_->arena->reserve(buffer.device(), buffer.size_bytes(), block.offset);
+      if (is_used[i] && block.in_place_of < 0)
+        block.offset = kept_->arena->reserve(buffer.device(), buffer.size_bytes(), block.offset);
       continue;
     }
     const runtime::OrderLock lock(runtime::order_mutex());
@@ -101,7 +111,8 @@ std::vector<void*> Planner::addresses(SourceLocation where) {
     if (!block.is_temporary) {
       all[i] = block.buffer->address();
     } else if (is_used[i]) {
-      all[i] = kept_->arena->address(block.buffer->device(), block.offset);
+      const Block& place = block.in_place_of < 0 ? block : draft_.blocks[static_cast<std::size_t>(block.in_place_of)];
+      all[i] = kept_->arena->address(block.buffer->device(), place.offset);
     }
   }
   return all;
@@ -122,6 +133,7 @@ runtime::Plan Planner::plan(SourceLocation where) && {
     }
     planned.dependencies = std::move(step.dependencies);
     planned.lane = step.lane;
+    planned.is_programmatic = step.is_programmatic;
     plan.commands.push_back(std::move(planned));
   }
   return plan;

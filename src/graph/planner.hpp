@@ -21,8 +21,8 @@ std::optional<runtime::Command> moved_draw(const runtime::Command& command, cons
 /// random offsets of its own; and a draft as a plan, in which every array has an address.
 class Planner {
  public:
-  /// `mark`: of the program whose replays use the memory, this one or a live one that it is nested in.
-  Planner(const std::shared_ptr<Program>& program, const std::shared_ptr<runtime::ReplayMark>& mark);
+  /// `room`: for the memory of its temporaries.
+  Planner(const std::shared_ptr<Program>& program, std::shared_ptr<ArenaRoom> room);
 
   Draft& draft() noexcept { return draft_; }
   /// Takes the memory.
@@ -58,6 +58,8 @@ class Planner {
                                int lane);
   void write_command(const Node& node, const Occurrence& occurrence, const Place& place, std::vector<int> before,
                      int lane);
+  /// By block: whether a step uses it, or one that takes over its memory.
+  std::vector<bool> used_blocks() const;
   /// By block.
   std::vector<void*> addresses(SourceLocation where);
 

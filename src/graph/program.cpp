@@ -1,5 +1,6 @@
 #include "graph/program.hpp"
 
+#include "graph/arena.hpp"
 #include "runtime/order.hpp"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ std::string place(const runtime::Command& command) {
   return text;
 }
 
-Program::Program() : id(next_graph_id()) {}
+Program::Program() : id(next_graph_id()), room(std::make_shared<ArenaRoom>(mark)) {}
 
 Program::~Program() {
   // Histories of buffers that outlive the graph keep the newest replay's point in place of the mark.

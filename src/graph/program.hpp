@@ -34,6 +34,7 @@ inline bool covers(const LaneClock& clock, int lane, std::uint32_t position) noe
 }
 void merge(LaneClock& into, const LaneClock& other);
 
+class ArenaRoom;
 struct Program;
 
 /// Where the next draw from a generator begins: so far after the replay's position or, once a seed was recorded, after
@@ -108,6 +109,7 @@ struct Program {
 
   /// Guarded by the order lock. Shared with the memory of its temporaries.
   const std::shared_ptr<runtime::ReplayMark> mark = std::make_shared<runtime::ReplayMark>();
+  const std::shared_ptr<ArenaRoom> room;  ///< of its executables' temporaries: their replays are in order
 };
 
 /// By the program's generators: how far one run moves each.

@@ -120,7 +120,8 @@ class RowWriter {
   int row_axis() const { return e_.ndim - 1; }
 
   void write_parameters() {
-    text_ << "#include \"kernels/elementwise.hpp\"\n#include \"kernels/reduce_fused.cuh\"\n"
+    text_ << "#include \"kernels/dependency.hpp\"\n#include \"kernels/elementwise.hpp\"\n#include "
+             "\"kernels/reduce_fused.cuh\"\n"
              "using namespace refrain::kernels;\n"
              "struct Args {\n  i64 rows;\n  i64 vectors;\n  void* arrays["
           << arrays() << "];\n";
@@ -134,6 +135,7 @@ class RowWriter {
           << most_threads / shape_.block_size() << ") ";
     if (shape_.blocks > 1) text_ << "__cluster_dims__(" << shape_.blocks << ", 1, 1) ";
     text_ << "fused_kernel(const __grid_constant__ Args args) {\n";
+    text_ << "  wait_for_dependency();\n";
     if (shape_.blocks > 1) text_ << "  arrive_at_cluster();\n";
     if (shape_.is_warp()) {
       text_ << "  const i64 row = static_cast<i64>(blockIdx.x) * " << shape_.rows_a_block

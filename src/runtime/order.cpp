@@ -201,15 +201,13 @@ void wait_for(StreamCore& stream, StreamPoint point) {
   come_after(stream, point);
 }
 
-namespace {
-
-/// The block was another stream's until this point. Not noted as an order of the program, which would hide a wait that
-/// was forgotten.
 void wait_for_memory(StreamCore& stream, StreamPoint point) {
-  if (stream.for_memory.covers(point)) return;
+  if (is_ordered(stream, point) || stream.for_memory.covers(point)) return;
   wait_in_backend(stream, point);
   stream.for_memory.raise(point);
 }
+
+namespace {
 
 void order_access(StreamCore& stream, const Access& access, const char* label, SourceLocation where, bool report,
                   const ReplayMark* mark) {

@@ -67,5 +67,8 @@ bool is_done(StreamPoint point);
 
 /// Waits for `point` unless it is known to come before.
 void wait_for(StreamCore& stream, StreamPoint point);
+/// The same where nothing but memory is passed on: not noted as an order of the program, which would hide a wait that
+/// was forgotten.
+void wait_for_memory(StreamCore& stream, StreamPoint point);
 
 }  // namespace refrain::runtime

@@ -8,15 +8,26 @@
 
 namespace refrain::graph {
 
+/// Whether each step comes right after the one before it in the list.
+inline bool are_line(const std::vector<Step>& steps) {
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const auto& before = steps[i].dependencies;
+    if (before.empty() || before.back() != static_cast<int>(i) - 1) return false;
+  }
+  return true;
+}
+
 /// For each step of a draft, all that come before it: a bit a pair, so that a look-up is one and 10 000 steps are
-/// 12 MB.
+/// 12 MB. Of a line nothing need be kept.
 class Ancestors {
  public:
   /// Of more steps the table would be larger than what it is good for.
   static constexpr std::size_t most_steps = 1 << 15;
+  static bool can_hold(const std::vector<Step>& steps) { return steps.size() <= most_steps || are_line(steps); }
 
   explicit Ancestors(std::size_t steps) : words_((steps + 63) / 64), bits_(words_ * steps) {}
-  explicit Ancestors(const std::vector<Step>& steps) : Ancestors(steps.size()) {
+  explicit Ancestors(const std::vector<Step>& steps) : Ancestors(are_line(steps) ? 0 : steps.size()) {
+    if (words_ == 0) return;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       for (const int before : steps[i].dependencies) add(i, static_cast<std::size_t>(before));
     }
@@ -31,11 +42,12 @@ class Ancestors {
   }
   /// Whether `before` comes before `step`.
   bool holds(std::size_t step, std::size_t before) const {
+    if (words_ == 0) return before < step;
     return (bits_[step * words_ + before / 64] >> (before % 64) & 1) != 0;
   }
 
  private:
-  std::size_t words_;
+  std::size_t words_;  ///< 0: of a line
   std::vector<std::uint64_t> bits_;
 };
 

@@ -1,8 +1,10 @@
-#include "graph/passes/ancestors.hpp"
+#include "graph/passes/lives.hpp"
 #include "graph/passes/passes.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -10,41 +12,9 @@ namespace refrain::graph {
 
 namespace {
 
-/// A temporary with the steps that use it.
-struct Life {
-  std::size_t block;
-  std::int64_t bytes;  ///< a multiple of arena_alignment
-  Device device;
-  std::vector<std::size_t> users;  ///< ascending
-};
-
-std::vector<Life> lives_of(const Draft& draft) {
-  std::vector<Life> lives;
-  std::vector<std::size_t> of_block(draft.blocks.size(), SIZE_MAX);
-  for (std::size_t i = 0; i < draft.steps.size(); ++i) {
-    for (const int used : draft.steps[i].blocks) {
-      const auto block = static_cast<std::size_t>(used);
-      const Block& of = draft.blocks[block];
-      if (!of.is_temporary || of.buffer->size_bytes() == 0) continue;
-      if (of_block[block] == SIZE_MAX) {
-        of_block[block] = lives.size();
-        const std::int64_t units = (of.buffer->size_bytes() - 1) / arena_alignment + 1;
-        lives.push_back({block, units * arena_alignment, of.buffer->device(), {}});
-      }
-      auto& users = lives[of_block[block]].users;
-      if (users.empty() || users.back() != i) users.push_back(i);
-    }
-  }
-  return lives;
-}
-
-/// Whether all uses of one are over before the other's first ones.
-bool ends_before(const Life& one, const Life& other, const Ancestors& ancestors) {
-  return std::all_of(other.users.begin(), other.users.end(), [&](std::size_t user) {
-    return std::all_of(one.users.begin(), one.users.end(),
-                       [&](std::size_t last) { return last < user && ancestors.holds(user, last); });
-  });
-}
+/// So many pairs of temporaries are looked at, some nanoseconds each, where the quick ways take more than is live.
+constexpr std::size_t most_pairs = std::size_t{1} << 20;
+constexpr std::size_t most_tries = 256;
 
 /// Where a life lies.
 struct Placed {
@@ -53,54 +23,138 @@ struct Placed {
   std::int64_t end() const { return begin + life->bytes; }
 };
 
-/// The lowest place in a device's arena that is free for a whole life: others there are over by then.
-std::int64_t find_place(const std::vector<Placed>& placed, const Life& life, const Ancestors& ancestors) {
-  std::vector<const Placed*> in_the_way;
-  for (const Placed& other : placed) {
-    if (!ends_before(*other.life, life, ancestors)) in_the_way.push_back(&other);
+/// The offsets of a device's lives, and the end of the last one.
+struct Layout {
+  std::vector<std::int64_t> begins;
+  std::int64_t size = 0;
+};
+
+enum class Fit { lowest, tightest };
+
+/// A place between those that are in the way, sorted by where they begin, or behind them.
+std::int64_t find_place(const std::vector<Placed>& in_the_way, std::int64_t bytes, Fit fit) {
+  std::int64_t end = 0;
+  std::int64_t best = -1;
+  std::int64_t best_gap = INT64_MAX;
+  for (const Placed& other : in_the_way) {
+    const std::int64_t gap = other.begin - end;
+    if (gap >= bytes && gap < best_gap) {
+      best = end;
+      best_gap = gap;
+      if (fit == Fit::lowest) return best;
+    }
+    end = std::max(end, other.end());
   }
-  std::sort(in_the_way.begin(), in_the_way.end(), [](const Placed* a, const Placed* b) { return a->begin < b->begin; });
-  std::int64_t begin = 0;
-  for (const Placed* other : in_the_way) {
-    if (other->begin - begin >= life.bytes) break;
-    begin = std::max(begin, other->end());
+  return best >= 0 ? best : end;
+}
+
+/// One after another as they begin.
+Layout place_in_order(const std::vector<Life>& lives, const Ancestors& ancestors, bool is_line, Fit fit) {
+  Layout layout;
+  std::vector<Placed> placed;  // what may be in the way of later ones, by where they begin
+  std::vector<Placed> in_the_way;
+  for (const Life& life : lives) {
+    // Of a line, what is over for this one is over for all that begin later.
+    if (is_line) std::erase_if(placed, [&](const Placed& other) { return other.life->end < life.begin; });
+    in_the_way.clear();
+    for (const Placed& other : placed) {
+      if (is_line || !other.life->ends_before(life, ancestors)) in_the_way.push_back(other);
+    }
+    const Placed here{&life, find_place(in_the_way, life.bytes, fit)};
+    layout.begins.push_back(here.begin);
+    layout.size = std::max(layout.size, here.end());
+    // What is covered whole is over before this one; who comes after this one comes after that.
+    if (!is_line) {
+      std::erase_if(placed, [&](const Placed& other) {
+        return other.begin >= here.begin && other.end() <= here.end() && other.life->ends_before(life, ancestors);
+      });
+    }
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), here,
+                                   [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
+                  here);
   }
-  return begin;
+  return layout;
+}
+
+/// In any order of the lives.
+Layout place_all(const std::vector<Life>& lives, const Ancestors& ancestors, const std::vector<std::size_t>& order) {
+  Layout layout;
+  layout.begins.resize(lives.size());
+  std::vector<Placed> placed;  // by where they begin
+  std::vector<Placed> in_the_way;
+  for (const std::size_t i : order) {
+    const Life& life = lives[i];
+    in_the_way.clear();
+    for (const Placed& other : placed) {
+      if (!other.life->ends_before(life, ancestors) && !life.ends_before(*other.life, ancestors)) {
+        in_the_way.push_back(other);
+      }
+    }
+    const Placed here{&life, find_place(in_the_way, life.bytes, Fit::lowest)};
+    layout.begins[i] = here.begin;
+    layout.size = std::max(layout.size, here.end());
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), here,
+                                   [](const Placed& x, const Placed& y) { return x.begin < y.begin; }),
+                  here);
+  }
+  return layout;
+}
+
+/// The largest first, which leaves the gaps between them to the small ones. Then again and again with the one that lay
+/// at the very end put before some other, as long as that makes it no worse.
+Layout search(const DeviceLives& of, const Ancestors& ancestors) {
+  const std::vector<Life>& lives = of.lives;
+  const std::size_t tries = std::min(most_pairs / (lives.size() * lives.size()), most_tries);
+  std::vector<std::size_t> order(lives.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return lives[x].bytes > lives[y].bytes; });
+  std::minstd_rand random;  // the same numbers each time: one program has one plan
+  Layout best;
+  best.size = INT64_MAX;
+  std::vector<std::size_t> next = order;
+  for (std::size_t i = 0; i < tries && best.size > of.live_bytes; ++i) {
+    Layout layout = place_all(lives, ancestors, next);
+    if (layout.size <= best.size) {
+      best = std::move(layout);
+      order = next;
+    }
+    next = order;
+    const auto last = std::find_if(
+        next.begin(), next.end(), [&](std::size_t life) { return best.begins[life] + lives[life].bytes == best.size; });
+    const auto before = last - next.begin();
+    std::rotate(next.begin() + static_cast<std::ptrdiff_t>(random() % static_cast<unsigned long>(before + 1)), last,
+                last + 1);
+  }
+  return best;
+}
+
+/// The smallest that one of the ways gives; the first way usually takes no more than what is live at once.
+Layout place(const DeviceLives& of, const Ancestors& ancestors, bool is_line) {
+  Layout best = place_in_order(of.lives, ancestors, is_line, Fit::lowest);
+  const auto try_better = [&](Layout other) {
+    if (other.size < best.size) best = std::move(other);
+  };
+  if (best.size > of.live_bytes) try_better(place_in_order(of.lives, ancestors, is_line, Fit::tightest));
+  if (best.size > of.live_bytes) try_better(search(of, ancestors));
+  return best;
 }
 
 }  // namespace
 
 void plan_memory(Draft& draft) {
-  if (draft.steps.size() > Ancestors::most_steps) {
+  if (!Ancestors::can_hold(draft.steps)) {
     draft.say("memory: no temporaries share any, for there are too many commands to compare");
     return;
   }
   const Ancestors ancestors(draft.steps);
-  const std::vector<Life> lives = lives_of(draft);
-  std::vector<Device> devices;
-  for (const Life& life : lives) {
-    if (std::find(devices.begin(), devices.end(), life.device) == devices.end()) devices.push_back(life.device);
-  }
-  for (const Device device : devices) {
-    std::vector<Placed> placed;
-    std::int64_t together = 0;
-    std::int64_t size = 0;
-    for (const Life& life : lives) {
-      if (life.device != device) continue;
-      const Placed here{&life, find_place(placed, life, ancestors)};
-      draft.blocks[life.block].offset = here.begin;
-      together += life.bytes;
-      size = std::max(size, here.end());
-      // What is covered whole is over before this one; who comes after this one comes after that.
-      std::erase_if(placed, [&](const Placed& other) {
-        return other.begin >= here.begin && other.end() <= here.end() && ends_before(*other.life, life, ancestors);
-      });
-      placed.push_back(here);
-    }
-    if (size < together) {
-      draft.say("memory: " + std::to_string(size) + " bytes for temporaries of " + std::to_string(together) +
-                " bytes on " + device.str());
-    }
+  const bool is_line = are_line(draft.steps);
+  for (const DeviceLives& of : find_lives(draft, &ancestors)) {
+    const Layout layout = place(of, ancestors, is_line);
+    for (std::size_t i = 0; i < of.lives.size(); ++i) draft.blocks[of.lives[i].block].offset = layout.begins[i];
+    draft.say("memory: " + std::to_string(layout.size) + " bytes for temporaries of " + std::to_string(of.total_bytes) +
+              " bytes on " + of.device.str() + ", of which at most " + std::to_string(of.live_bytes) +
+              " are in use at once along the order of the plan");
   }
 }
 

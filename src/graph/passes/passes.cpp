@@ -6,7 +6,10 @@ std::span<const Pass> passes() {
   static constexpr Pass all[] = {{&Passes::dead_work, drop_dead_work},
                                  {&Passes::order, relax_order},
                                  {&Passes::fusion, fuse},
-                                 {&Passes::memory, plan_memory}};
+                                 {&Passes::lanes, choose_lanes},
+                                 {&Passes::in_place, work_in_place},
+                                 {&Passes::memory, plan_memory},
+                                 {&Passes::programmatic, mark_programmatic}};
   return all;
 }
 

@@ -8,6 +8,8 @@
 
 namespace refrain::graph {
 
+struct DeviceCosts;
+
 /// One optimising pass. It keeps the program's results, bit for bit, and says in `diagnostics` what it did.
 struct Pass {
   bool Passes::*is_on;
@@ -23,7 +25,18 @@ void drop_dead_work(Draft& draft);
 void relax_order(Draft& draft);
 /// Makes one command of elementwise commands and draws over the same positions.
 void fuse(Draft& draft);
+/// Puts independent commands into as many branches as pay.
+void choose_lanes(Draft& draft);
+/// The same on a device of those costs.
+void choose_lanes(Draft& draft, const DeviceCosts& costs);
+/// Lets an elementwise command write what it reads for the last time, where each element is read before it is written.
+void work_in_place(Draft& draft);
 /// Gives temporaries whose lives do not meet the same memory.
 void plan_memory(Draft& draft);
+/// Lets small kernels of a line be launched early.
+void mark_programmatic(Draft& draft);
+
+/// What the temporaries take, as planned so far.
+ArenaUse arena_use(const Draft& draft);
 
 }  // namespace refrain::graph
