@@ -17,7 +17,8 @@ using runtime::ElementwiseCommand;
 using runtime::FusedCommand;
 
 /// An output and an input of a command that meet each element at the same position, so that it may lie in the input's
-/// place: whoever computes a position reads all that it reads there before writing. Both are accesses of the command.
+/// place: whoever computes a position, or a row, reads all that it reads there before writing. What is read elsewhere
+/// has another layout. Both are accesses of the command.
 struct Pair {
   std::size_t output;
   std::size_t input;
@@ -26,17 +27,6 @@ struct Pair {
 
 bool same_elements(const runtime::Access& a, const runtime::Access& b) {
   return a.begin == b.begin && a.end == b.end && a.first == b.first;
-}
-
-/// Whether the instruction has to do with its own position's elements only.
-bool stays_at_position(const jit::Instruction& instruction) {
-  switch (instruction.kind) {
-    case jit::Instruction::Kind::load:
-    case jit::Instruction::Kind::scalar:
-    case jit::Instruction::Kind::op:
-    case jit::Instruction::Kind::draw: return true;
-  }
-  return false;
 }
 
 /// Calls `visit` for each such pair until it returns true. Pairs are of one type, so that the compilers know that the
@@ -58,7 +48,7 @@ template <class Visit>
 void visit_pairs(const FusedCommand& command, Visit visit) {
   const std::shared_ptr<const jit::Expression> held = command.expression;  // `visit` may put another in its place
   const jit::Expression& expression = *held;
-  if (!std::all_of(expression.code.begin(), expression.code.end(), stays_at_position)) return;
+  if (expression.has_sums()) return;  // of which no position has an element
   const std::size_t outputs = expression.outputs.size();
   for (std::size_t output = 0; output < outputs; ++output) {
     jit::Layout walk = expression.outputs[output];
