@@ -121,6 +121,8 @@ BOOST_AUTO_TEST_CASE(objects_may_be_leaked, *label("report-57")) { require_exit(
 
 BOOST_AUTO_TEST_CASE(objects_may_be_all_of_these_at_once, *label("report-57")) { require_exit("all", status_of_main); }
 
+BOOST_AUTO_TEST_CASE(work_of_several_threads_may_be_under_way) { require_exit("large_work", status_of_main); }
+
 BOOST_AUTO_TEST_CASE(a_thread_locals_destructor_may_work) {
   require_exit("thread_local_that_works", status_of_main, "result\n");
 }

@@ -85,6 +85,18 @@ int return_after_a_thread_local_that_works() {
   return status_of_main;
 }
 
+/// Commands that take long are under way: on the host, in parts on several threads.
+int return_with_large_work() {
+  static rf::Array last = rf::full({1 << 22}, 1);
+  rf::Stream side;
+  for (int i = 0; i < 4; ++i) {
+    last = rf::tanh(last);
+    const rf::StreamGuard on(side);
+    rf::erf(rf::full({1 << 20}, 1));
+  }
+  return status_of_main;
+}
+
 /// A thread that is still there when main returns.
 int return_beside_a_thread() {
   std::promise<void> ready;
@@ -130,6 +142,7 @@ void add_returns(Scenarios& to) {
       {"leak", return_with_leak},
       {"thread_local", return_with_thread_local},
       {"thread_local_of_a_thread", thread_local_of_a_thread},
+      {"large_work", return_with_large_work},
       {"statics_that_work", return_with_statics_that_work},
       {"thread_local_that_works", return_after_a_thread_local_that_works},
       {"beside_a_thread", return_beside_a_thread},
