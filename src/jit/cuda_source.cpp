@@ -149,6 +149,11 @@ class Writer {
       if (layout(i).is_dense) continue;
       text_ << "  const Index o" << i << " = 0";
       for (int axis = 0; axis < e_.ndim; ++axis) {
+        const auto& wraps = layout(i).wraps;
+        if (std::any_of(wraps.begin(), wraps.end(),
+                        [&](const Wrap& wrap) { return wrap.first <= axis && axis <= wrap.last; })) {
+          continue;
+        }
         text_ << " + i" << axis << " * static_cast<Index>(args.strides[" << i << "][" << axis << "])";
       }
       text_ << ";\n";

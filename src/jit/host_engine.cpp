@@ -27,6 +27,13 @@ constexpr std::size_t register_bytes = tile * 8;
 /// Positions that parts begin at multiples of: shorter than a tile, for what takes long for each.
 constexpr std::int64_t part_step = 256;
 
+RowInput moved_on(const RowInput& row, std::int64_t elements, std::int64_t bytes) {
+  return {static_cast<const std::byte*>(row.data) + elements * row.stride * bytes, row.stride};
+}
+RowOutput moved_on(const RowOutput& row, std::int64_t elements, std::int64_t bytes) {
+  return {static_cast<std::byte*>(row.data) + elements * row.stride * bytes, row.stride};
+}
+
 /// Positions from one to another, a row at a time.
 template <class Tile>
 void over_rows(std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t step, Tile tile_at) {
@@ -82,7 +89,7 @@ class HostEngine::Frame {
       RowInput& at = at_[outputs_ + i];
       at.stride = from.strides[expression_.ndim - 1];
       if (from.window >= 0) {
-        const auto [begin, end] = bounds_[static_cast<std::size_t>(from.window)];
+        const auto [begin, end] = bounds(from.window);
         if (begin > 0 || end < n) at = fetch_part(from.type, at, begin, end, n, room);
       } else {
         at = fetch(expression_, from, addresses_[outputs_ + i], position, n, room);
@@ -90,16 +97,21 @@ class HostEngine::Frame {
     }
   }
 
+  struct Bounds {
+    std::int64_t begin, end;
+  };
+  /// What of the tile lies within a window.
+  Bounds bounds(int window) const { return bounds_[static_cast<std::size_t>(window)]; }
+
   /// Operand 0 within a window of the tile, else operand 1; the result may lie where one of them does.
   void choose(const Op& op, std::int64_t n) const {
     const RowOutput out = output(op.result);
-    const std::int64_t bytes = element_size(op.type);
     const auto copy = [&](const RowInput& from, std::int64_t begin, std::int64_t end) {
       if (begin == end || from.data == out.data) return;
-      const RowInput part{static_cast<const std::byte*>(from.data) + begin * from.stride * bytes, from.stride};
-      op.row(&part, {static_cast<std::byte*>(out.data) + begin * out.stride * bytes, out.stride}, end - begin);
+      const RowInput part = moved_on(from, begin, op.bytes);
+      op.row(&part, moved_on(out, begin, op.bytes), end - begin);
     };
-    const auto [begin, end] = bounds_[static_cast<std::size_t>(op.window)];
+    const auto [begin, end] = bounds(op.window);
     copy(input(op.operands[0]), begin, end);
     copy(input(op.operands[1]), 0, begin);
     copy(input(op.operands[1]), end, n);
@@ -157,9 +169,6 @@ class HostEngine::Frame {
   kernels::u64* scalars_;
   void* const* addresses_;
   std::int64_t first_drawn_ = 0;
-  struct Bounds {
-    std::int64_t begin, end;
-  };
   std::vector<Bounds> bounds_;  ///< of each window, within the tile
 };
 
@@ -167,12 +176,28 @@ HostEngine::HostEngine(std::shared_ptr<const Expression> expression) : expressio
   if (expression_->has_rows()) {
     rows_ = std::make_unique<const HostRows>(expression_);
   } else {
+    find_parts();
     find_rooms();
     place_values();
   }
 }
 
 HostEngine::~HostEngine() = default;
+
+void HostEngine::find_parts() {
+  const auto& code = expression_->code;
+  constexpr int unused = -2;
+  parts_.assign(code.size(), unused);
+  for (const int result : expression_->results) parts_[static_cast<std::size_t>(result)] = -1;
+  for (std::size_t i = code.size(); i-- > 0;) {
+    if (parts_[i] == unused) parts_[i] = -1;
+    for (int k = 0; k < code[i].operand_count(); ++k) {
+      int& part = parts_[static_cast<std::size_t>(code[i].operands[k])];
+      const int needed = code[i].kind == Instruction::Kind::choose && k == 0 ? code[i].number : parts_[i];
+      part = part == unused || part == needed ? needed : -1;
+    }
+  }
+}
 
 void HostEngine::find_rooms() {
   bool is_one_row = expression_->windows.empty();
@@ -184,9 +209,50 @@ void HostEngine::find_rooms() {
   for (const Layout& output : expression_->outputs) look_at(output);
   for (const Layout& input : expression_->inputs) {
     look_at(input);
-    rooms_.push_back(input.wraps.empty() && input.window < 0 ? -1 : registers_++);
+    rooms_.push_back(input.wraps.empty() ? -1 : registers_++);
+  }
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Instruction& load = expression_->code[i];
+    if (load.kind != Instruction::Kind::load) continue;
+    const auto input = static_cast<std::size_t>(load.number);
+    const int window = expression_->inputs[input].window;
+    if (window >= 0 && parts_[i] != window) rooms_[input] = registers_++;
   }
   row_ = is_one_row ? expression_->size : expression_->extents[expression_->ndim - 1];
+}
+
+HostEngine::Op HostEngine::make_op(std::size_t number, const std::vector<Source>& values) const {
+  const Instruction& instruction = expression_->code[number];
+  Op op{};
+  op.operand_count = instruction.operand_count();
+  op.part = parts_[number];
+  op.bytes = element_size(instruction.type);
+  for (int k = 0; k < op.operand_count; ++k) {
+    const auto operand = static_cast<std::size_t>(instruction.operands[k]);
+    op.operands[k] = values[operand];
+    op.operand_bytes[k] = element_size(expression_->code[operand].type);
+  }
+  if (instruction.kind == Instruction::Kind::take) {
+    op.take = find_take(instruction.type, instruction.in_type);
+    op.taken_from = instruction.number;
+  } else if (instruction.kind == Instruction::Kind::choose) {
+    op.row = kernels::Finders<kernels::RowOf>::copy(instruction.type, instruction.type);
+    op.window = instruction.number;
+    op.part = -1;
+  } else {
+    op.row = find_row(instruction);
+  }
+  return op;
+}
+
+/// Whether an op's values can be written where the other ones of the choice that follows are.
+bool HostEngine::writes_into_choice(std::size_t number, const std::vector<std::size_t>& last_use) const {
+  const auto& code = expression_->code;
+  if (code[number].kind != Instruction::Kind::op || number + 1 == code.size()) return false;
+  const Instruction& next = code[number + 1];
+  const int inside = static_cast<int>(number);
+  return next.kind == Instruction::Kind::choose && next.operands[0] == inside && next.operands[1] != inside &&
+         parts_[number] == next.number && last_use[number] == number + 1;
 }
 
 void HostEngine::place_values() {
@@ -210,20 +276,22 @@ void HostEngine::place_values() {
       values.push_back({kind, instruction.number});
       continue;
     }
-    Op op{};
-    op.operand_count = instruction.operand_count();
-    if (is_take) {
-      op.take = find_take(instruction.type, instruction.in_type);
-      op.taken_from = instruction.number;
-    } else if (is_choice) {
-      op.row = kernels::Finders<kernels::RowOf>::copy(instruction.type, instruction.type);
-      op.type = instruction.type;
-      op.window = instruction.number;
-    } else {
-      op.row = find_row(instruction);
+    if (is_choice && i > 0 && writes_into_choice(i - 1, last_use)) {
+      values.push_back(values.back());
+      continue;
     }
-    for (int k = 0; k < op.operand_count; ++k) {
-      op.operands[k] = values[static_cast<std::size_t>(instruction.operands[k])];
+    Op op = make_op(i, values);
+    Source choice{};
+    const bool is_part_of_choice = writes_into_choice(i, last_use);
+    if (is_part_of_choice) {
+      const auto other = static_cast<std::size_t>(code[i + 1].operands[1]);
+      const bool is_over = values[other].kind == Source::Kind::own && last_use[other] == i + 1 &&
+                           element_size(code[other].type) == op.bytes;
+      choice = is_over ? values[other] : result_of(i + 1, free_registers);
+      if (!is_over) {
+        ops_.push_back(
+            {kernels::Finders<kernels::RowOf>::copy(instruction.type, instruction.type), 1, {values[other]}, choice});
+      }
     }
     // A row may write what it reads, element by element: of one size only.
     std::vector<int> free_afterwards;
@@ -234,7 +302,7 @@ void HostEngine::place_values() {
       const bool is_of_size = element_size(code[operand].type) == element_size(instruction.type);
       (is_of_size ? free_registers : free_afterwards).push_back(values[operand].number);
     }
-    op.result = result_of(i, free_registers);
+    op.result = is_part_of_choice ? choice : result_of(i, free_registers);
     free_registers.insert(free_registers.end(), free_afterwards.begin(), free_afterwards.end());
     ops_.push_back(op);
     values.push_back(op.result);
@@ -273,6 +341,13 @@ void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
   for (const Op& op : ops_) {
     RowInput inputs[kernels::max_inputs];
     for (int k = 0; k < op.operand_count; ++k) inputs[k] = frame.input(op.operands[k]);
+    if (op.part >= 0 && op.take == nullptr) {
+      const auto [begin, end] = frame.bounds(op.part);
+      if (begin == end) continue;
+      for (int k = 0; k < op.operand_count; ++k) inputs[k] = moved_on(inputs[k], begin, op.operand_bytes[k]);
+      op.row(inputs, moved_on(frame.output(op.result), begin, op.bytes), end - begin);
+      continue;
+    }
     if (op.take != nullptr) {
       const Layout& from = expression_->inputs[static_cast<std::size_t>(op.taken_from)];
       op.take(*from.taken, frame.input({Source::Kind::memory, op.taken_from}), inputs[0], frame.output(op.result), n);

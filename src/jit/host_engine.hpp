@@ -42,8 +42,10 @@ class HostEngine {
     Source result;
     TakeRow take = nullptr;  ///< in place of `row`
     int taken_from = 0;      ///< of `take`: the input
-    int window = -1;         ///< of a choice, whose `row` is a copy of `type`
-    kernels::Type type = kernels::Type::float32;
+    int window = -1;         ///< of a choice, whose `row` is a copy
+    int part = -1;           ///< the window that the values are needed in; -1: at all positions
+    std::int64_t operand_bytes[kernels::max_inputs] = {};  ///< of an element
+    std::int64_t bytes = 0;                                ///< of an element of the result
   };
   struct Store {
     kernels::Row row;
@@ -53,8 +55,11 @@ class HostEngine {
   /// A part of a run: addresses and registers.
   class Frame;
 
+  void find_parts();
   void find_rooms();
   void place_values();
+  Op make_op(std::size_t instruction, const std::vector<Source>& values) const;
+  bool writes_into_choice(std::size_t instruction, const std::vector<std::size_t>& last_use) const;
   Source result_of(std::size_t instruction, std::vector<int>& free_registers);
   void run_tile(Frame& frame, std::int64_t n) const;
   /// Positions [begin, end).
@@ -65,6 +70,7 @@ class HostEngine {
   std::shared_ptr<const Expression> expression_;
   std::vector<Op> ops_;
   std::vector<Store> stores_;
+  std::vector<int> parts_;  ///< by instruction: the only window that its value is needed in; -1: there is none
   int registers_ = 0;
   std::vector<int> rooms_;  ///< by input: the register for elements that do not lie in one line; -1: they always do
   std::int64_t row_ = 0;    ///< positions that all arrays walk through in one line, or are fetched

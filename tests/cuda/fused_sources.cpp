@@ -67,6 +67,13 @@ class Maker {
     const int input = static_cast<int>(made.inputs.size()) - 1;
     return add({Instruction::Kind::take, ElementwiseOp::copy, type, index_type, {index, -1, -1}, input});
   }
+  /// An input that is read within a window only, and its value there, else `otherwise`.
+  int windowed(Type type, std::initializer_list<std::int64_t> strides, int window, int otherwise) {
+    made.inputs.push_back(layout(type, strides));
+    made.inputs.back().window = window;
+    const int value = add(Instruction::Kind::load, type, static_cast<int>(made.inputs.size()) - 1);
+    return add({Instruction::Kind::choose, ElementwiseOp::copy, type, type, {value, otherwise, -1}, window});
+  }
   int scalar(Type type) {
     made.scalars.push_back(type);
     return add(Instruction::Kind::scalar, type, static_cast<int>(made.scalars.size()) - 1);
@@ -268,6 +275,20 @@ BOOST_AUTO_TEST_CASE(sums_of_draws_compile) {
     maker.made.reductions.push_back({kernels::ReduceOp::sum, type, Type::int64, Type::int64});
     maker.made.parts = 8;
     maker.output(maker.add({Instruction::Kind::reduce, ElementwiseOp::copy, Type::int64, type, {draw, -1, -1}, 0}));
+    maker.require_compiled();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(windows_compile) {
+  for (const std::int64_t size : {std::int64_t{1000}, std::int64_t{1} << 40}) {
+    Maker maker(true);
+    maker.made.size = size;
+    maker.made.windows = {{{0, 1}, {10, 100}}, {{2, 0}, {9, 100}}, {{1, 1}, {2, 3}}, {{0, 0}, {10, 100}}};
+    for (const Type type : all_types) {
+      int value = maker.input(type);
+      for (const int window : {0, 1, 2, 3}) value = maker.windowed(type, {100, window}, window, value);
+      maker.output(value);
+    }
     maker.require_compiled();
   }
 }
