@@ -52,7 +52,7 @@ class HostEngine::Frame {
       : engine_(engine),
         expression_(*engine.expression_),
         outputs_(expression_.outputs.size()),
-        bounds_(expression_.windows.size()) {
+        segments_(expression_.windows.size()) {
     const std::size_t arrays = outputs_ + expression_.inputs.size();
     const std::size_t draws = expression_.draws.size();
     const std::size_t tables = (arrays * sizeof(RowInput) + scalars.size() * 8 + 63) / 64 * 64;
@@ -81,7 +81,7 @@ class HostEngine::Frame {
       for (int axis = 0; axis < expression_.ndim; ++axis) offset += index[axis] * layout(i).strides[axis];
       at_[i].data = static_cast<std::byte*>(addresses_[i]) + offset * element_size(layout(i).type);
     }
-    find_bounds(index, n);
+    if (!segments_.empty()) find_segments(expression_, index, n, segments_);
     for (std::size_t i = 0; i < expression_.inputs.size(); ++i) {
       if (engine_.rooms_[i] < 0) continue;
       const Layout& from = expression_.inputs[i];
@@ -89,19 +89,15 @@ class HostEngine::Frame {
       RowInput& at = at_[outputs_ + i];
       at.stride = from.strides[expression_.ndim - 1];
       if (from.window >= 0) {
-        const auto [begin, end] = bounds(from.window);
-        if (begin > 0 || end < n) at = fetch_part(from.type, at, begin, end, n, room);
+        at = fetch_parts(from.type, at, segments(from.window), n, room);
       } else {
         at = fetch(expression_, from, addresses_[outputs_ + i], position, n, room);
       }
     }
   }
 
-  struct Bounds {
-    std::int64_t begin, end;
-  };
   /// What of the tile lies within a window.
-  Bounds bounds(int window) const { return bounds_[static_cast<std::size_t>(window)]; }
+  const std::vector<Segment>& segments(int window) const { return segments_[static_cast<std::size_t>(window)]; }
 
   /// Operand 0 within a window of the tile, else operand 1; the result may lie where one of them does.
   void choose(const Op& op, std::int64_t n) const {
@@ -111,10 +107,13 @@ class HostEngine::Frame {
       const RowInput part = moved_on(from, begin, op.bytes);
       op.row(&part, moved_on(out, begin, op.bytes), end - begin);
     };
-    const auto [begin, end] = bounds(op.window);
-    copy(input(op.operands[0]), begin, end);
-    copy(input(op.operands[1]), 0, begin);
-    copy(input(op.operands[1]), end, n);
+    std::int64_t done = 0;
+    for (const auto [begin, end] : segments(op.window)) {
+      copy(input(op.operands[1]), done, begin);
+      copy(input(op.operands[0]), begin, end);
+      done = end;
+    }
+    copy(input(op.operands[1]), done, n);
   }
 
   /// Which of the drawn numbers the next tile takes: those of a plane, from one on.
@@ -141,21 +140,6 @@ class HostEngine::Frame {
   }
 
  private:
-  /// What of n positions from `index` on lies within each window.
-  void find_bounds(const std::int64_t* index, std::int64_t n) {
-    const int last = expression_.ndim - 1;
-    for (std::size_t i = 0; i < bounds_.size(); ++i) {
-      const Window& window = expression_.windows[i];
-      bool is_inside = true;
-      for (int axis = 0; axis < last; ++axis) {
-        is_inside = is_inside && index[axis] >= window.begin[axis] && index[axis] < window.end[axis];
-      }
-      const std::int64_t begin = std::clamp<std::int64_t>(window.begin[last] - index[last], 0, n);
-      const std::int64_t end = std::clamp<std::int64_t>(window.end[last] - index[last], begin, n);
-      bounds_[i] = is_inside ? Bounds{begin, end} : Bounds{0, 0};
-    }
-  }
-
   const Layout& layout(std::size_t array) const {
     return array < outputs_ ? expression_.outputs[array] : expression_.inputs[array - outputs_];
   }
@@ -169,14 +153,14 @@ class HostEngine::Frame {
   kernels::u64* scalars_;
   void* const* addresses_;
   std::int64_t first_drawn_ = 0;
-  std::vector<Bounds> bounds_;  ///< of each window, within the tile
+  std::vector<std::vector<Segment>> segments_;  ///< by window
 };
 
-HostEngine::HostEngine(std::shared_ptr<const Expression> expression) : expression_(std::move(expression)) {
+HostEngine::HostEngine(std::shared_ptr<const Expression> expression)
+    : expression_(std::move(expression)), parts_(find_parts(*expression_)) {
   if (expression_->has_rows()) {
     rows_ = std::make_unique<const HostRows>(expression_);
   } else {
-    find_parts();
     find_rooms();
     place_values();
   }
@@ -184,26 +168,17 @@ HostEngine::HostEngine(std::shared_ptr<const Expression> expression) : expressio
 
 HostEngine::~HostEngine() = default;
 
-void HostEngine::find_parts() {
-  const auto& code = expression_->code;
-  constexpr int unused = -2;
-  parts_.assign(code.size(), unused);
-  for (const int result : expression_->results) parts_[static_cast<std::size_t>(result)] = -1;
-  for (std::size_t i = code.size(); i-- > 0;) {
-    if (parts_[i] == unused) parts_[i] = -1;
-    for (int k = 0; k < code[i].operand_count(); ++k) {
-      int& part = parts_[static_cast<std::size_t>(code[i].operands[k])];
-      const int needed = code[i].kind == Instruction::Kind::choose && k == 0 ? code[i].number : parts_[i];
-      part = part == unused || part == needed ? needed : -1;
-    }
-  }
-}
-
 void HostEngine::find_rooms() {
-  bool is_one_row = expression_->windows.empty();
+  bool is_one_row = true;
+  std::int64_t dense[kernels::max_ndim];
+  std::int64_t inner = 1;
+  for (int axis = expression_->ndim - 1; axis >= 0; --axis) {
+    dense[axis] = inner;
+    inner *= expression_->extents[axis];
+  }
   const auto look_at = [&](const Layout& layout) {
     const auto* const end = layout.strides + expression_->ndim;
-    is_one_row = is_one_row && (layout.is_dense || !layout.wraps.empty() ||
+    is_one_row = is_one_row && (layout.is_dense || !layout.wraps.empty() || std::equal(layout.strides, end, dense) ||
                                 std::all_of(layout.strides, end, [](std::int64_t stride) { return stride == 0; }));
   };
   for (const Layout& output : expression_->outputs) look_at(output);
@@ -337,27 +312,31 @@ HostEngine::Source HostEngine::result_of(std::size_t instruction, std::vector<in
   return {Source::Kind::own, number};
 }
 
+void HostEngine::run_op(const Frame& frame, const Op& op, Segment segment) const {
+  const auto [begin, end] = segment;
+  RowInput inputs[kernels::max_inputs];
+  for (int k = 0; k < op.operand_count; ++k) {
+    inputs[k] = moved_on(frame.input(op.operands[k]), begin, op.operand_bytes[k]);
+  }
+  const RowOutput out = moved_on(frame.output(op.result), begin, op.bytes);
+  if (op.take == nullptr) {
+    op.row(inputs, out, end - begin);
+    return;
+  }
+  const Layout& from = expression_->inputs[static_cast<std::size_t>(op.taken_from)];
+  const RowInput source = moved_on(frame.input({Source::Kind::memory, op.taken_from}), begin, op.bytes);
+  op.take(*from.taken, source, inputs[0], out, end - begin);
+}
+
 void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
   for (const Op& op : ops_) {
-    RowInput inputs[kernels::max_inputs];
-    for (int k = 0; k < op.operand_count; ++k) inputs[k] = frame.input(op.operands[k]);
-    if (op.part >= 0 && op.take == nullptr) {
-      const auto [begin, end] = frame.bounds(op.part);
-      if (begin == end) continue;
-      for (int k = 0; k < op.operand_count; ++k) inputs[k] = moved_on(inputs[k], begin, op.operand_bytes[k]);
-      op.row(inputs, moved_on(frame.output(op.result), begin, op.bytes), end - begin);
-      continue;
-    }
-    if (op.take != nullptr) {
-      const Layout& from = expression_->inputs[static_cast<std::size_t>(op.taken_from)];
-      op.take(*from.taken, frame.input({Source::Kind::memory, op.taken_from}), inputs[0], frame.output(op.result), n);
-      continue;
-    }
     if (op.window >= 0) {
       frame.choose(op, n);
-      continue;
+    } else if (op.part < 0) {
+      run_op(frame, op, {0, n});
+    } else {
+      for (const Segment segment : frame.segments(op.part)) run_op(frame, op, segment);
     }
-    op.row(inputs, frame.output(op.result), n);
   }
   for (const Store& store : stores_) {
     const RowInput input = frame.input(store.from);

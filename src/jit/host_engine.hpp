@@ -2,6 +2,7 @@
 
 #include "jit/expression.hpp"
 #include "jit/host_moves.hpp"
+#include "jit/host_windows.hpp"
 #include "kernels/elementwise_rows.hpp"
 #include "kernels/split.hpp"
 
@@ -55,12 +56,12 @@ class HostEngine {
   /// A part of a run: addresses and registers.
   class Frame;
 
-  void find_parts();
   void find_rooms();
   void place_values();
   Op make_op(std::size_t instruction, const std::vector<Source>& values) const;
   bool writes_into_choice(std::size_t instruction, const std::vector<std::size_t>& last_use) const;
   Source result_of(std::size_t instruction, std::vector<int>& free_registers);
+  void run_op(const Frame& frame, const Op& op, Segment segment) const;
   void run_tile(Frame& frame, std::int64_t n) const;
   /// Positions [begin, end).
   void run_rows(Frame& frame, std::int64_t begin, std::int64_t end) const;

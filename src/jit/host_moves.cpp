@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
 namespace refrain::jit {
 
@@ -116,18 +115,6 @@ RowInput fetch(const Expression& expression, const Layout& input, const void* da
     walk.go_on(length);
     piece = walk.piece_of(input);
   }
-}
-
-RowInput fetch_part(Type type, RowInput row, std::int64_t begin, std::int64_t end, std::int64_t n, void* room) {
-  const std::int64_t bytes = element_size(type);
-  auto* const to = static_cast<std::byte*>(room);
-  std::memset(to, 0, static_cast<std::size_t>(begin * bytes));
-  std::memset(to + end * bytes, 0, static_cast<std::size_t>((n - end) * bytes));
-  if (begin < end) {
-    row.data = static_cast<const std::byte*>(row.data) + begin * row.stride * bytes;
-    kernels::Finders<kernels::RowOf>::copy(type, type)(&row, {to + begin * bytes, 1}, end - begin);
-  }
-  return {room, 1};
 }
 
 TakeRow find_take(Type type, Type index_type) {

@@ -13,10 +13,6 @@ namespace refrain::jit {
 kernels::RowInput fetch(const Expression& expression, const Layout& input, const void* data, std::int64_t position,
                         std::int64_t n, void* room);
 
-/// Elements [begin, end) of a row of n, copied to `room`; the others are 0.
-kernels::RowInput fetch_part(kernels::Type type, kernels::RowInput row, std::int64_t begin, std::int64_t end,
-                             std::int64_t n, void* room);
-
 /// n elements, each the one that its index leads to from what `from` has at its position.
 using TakeRow = void (*)(const Taken& taken, kernels::RowInput from, kernels::RowInput indices, kernels::RowOutput out,
                          std::int64_t n);
