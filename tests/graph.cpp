@@ -249,6 +249,7 @@ BOOST_AUTO_TEST_CASE(an_empty_executable_handle_is_refused) {
   require_error(rf::Errc::illegal_state, [&] { exec.node_count(); });
   require_error(rf::Errc::illegal_state, [&] { exec.edge_count(); });
   require_error(rf::Errc::illegal_state, [&] { exec.explain(); });
+  require_error(rf::Errc::illegal_state, [&] { exec.explain_json(); });
   require_error(rf::Errc::illegal_state, [&] { exec.diagnostics(); });
   require_error(rf::Errc::illegal_state, [&] { exec.to_dot(); });
   require_error(rf::Errc::illegal_state, [&] { exec.native(); });

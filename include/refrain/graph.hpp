@@ -30,7 +30,7 @@ enum class Optimize : std::uint8_t {
   all,   ///< every pass
 };
 
-/// Which passes run, of Optimize::all. Each keeps the program's results bit for bit.
+/// Which passes run, of Optimize::all. Each keeps the program's results bit for bit in Math::exact.
 struct Passes {
   bool dead_work = true;     ///< commands whose results nothing can read are left out
   bool order = true;         ///< only what conflicts keeps its order
@@ -57,9 +57,18 @@ class ArenaPool {
   std::shared_ptr<graph::ArenaRoom> room_;
 };
 
+/// How fused commands calculate.
+enum class Math : std::uint8_t {
+  exact,  ///< every op rounds its result, as when it runs alone: bit for bit what eager calls give
+  /// `a * b + c` inside a fused command may be one fused multiply-add, which rounds once; nothing else. Results differ
+  /// from the exact ones by rounding, and may differ with what is fused. On host devices: the exact values.
+  fast,
+};
+
 struct InstantiateOptions {
   Optimize optimize = Optimize::all;
   Passes passes = {};
+  Math math = Math::exact;                ///< updates and clones of the executable keep it
   const ArenaPool* arena_pool = nullptr;  ///< shared with executables of other graphs; read by `instantiate` alone
 };
 
@@ -197,6 +206,13 @@ class GraphExec {
   /// What was planned and why, one finding a line; kept outputs with their lines.
   std::string explain(SourceLocation where = SourceLocation::current()) const;
   std::vector<Diagnostic> diagnostics(SourceLocation where = SourceLocation::current()) const;
+  /// The same as `explain` and more, for programs to read: one JSON object in UTF-8, without line ends. Its members:
+  /// `graph` and `device` (names), `optimize` ("none", "all"), `math` ("exact", "fast"); `nodes`, of the executable as
+  /// planned, each with `id`, `label`, `kind`, `device`, `stream`, `where` and `dependencies`; `edges`, pairs of ids;
+  /// `diagnostics`, each with `kind`, `severity`, `text` and `commands` of the graph as written (`id`, `label`,
+  /// `where`); `memory`: `arenas` (`device`, `bytes` for temporaries) and `outputs` (`device`, `bytes`, `where`). A
+  /// `where` has `file` and `line`, or is null where nothing is known.
+  std::string explain_json(SourceLocation where = SourceLocation::current()) const;
   /// The planned graph as Graphviz text.
   std::string to_dot(SourceLocation where = SourceLocation::current()) const;
 

@@ -6,10 +6,14 @@
 #include "cuda/scopes.hpp"
 #include "jit/cuda_source.hpp"
 #include "jit/disk_cache.hpp"
+#include "jit/kernel_dump.hpp"
 #include "kernels/reduce.hpp"
+
+#include <refrain/error.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -22,7 +26,7 @@ namespace refrain::cuda {
 
 namespace {
 
-/// Kernels by architecture and source.
+/// Kernels by all that they are made from.
 class KernelCache {
  public:
   static KernelCache& get() {
@@ -30,7 +34,13 @@ class KernelCache {
     return all;
   }
 
-  using Key = std::pair<std::string, std::string>;
+  struct Key {
+    std::string architecture;
+    std::string source;
+    bool is_contracted;
+
+    auto operator<=>(const Key&) const = default;
+  };
 
   bool has(const Key& key) {
     const std::lock_guard lock(mutex_);
@@ -55,10 +65,19 @@ class KernelCache {
       for (const jit::KernelSource& header : jit::kernel_sources()) hash = jit::hash_of(header.text, hash);
       return hash;
     }();
-    const std::string kept_as = key.first + " nvrtc " + std::to_string(nvrtc_version()) + " headers " +
-                                std::to_string(headers) + "\n" + key.second;
+    const std::string made_for = key.architecture + " nvrtc " + std::to_string(nvrtc_version()) +
+                                 (key.is_contracted ? " contracted" : "") + " headers " + std::to_string(headers);
+    const std::string kept_as = made_for + "\n" + key.source;
+    const jit::KernelDump dump(kept_as);
+    dump.write(".cu", "// " + made_for + "\n" + key.source);
     if (auto code = jit::DiskCache::load(kept_as)) return std::move(*code);
-    std::string code = compile_kernel(key.second, key.first);
+    std::string code;
+    try {
+      code = compile_kernel(key.source, key.architecture, key.is_contracted);
+    } catch (const Error& error) {
+      dump.write(".log", error.what());
+      throw;
+    }
     jit::DiskCache::store(kept_as, code);
     return code;
   }
@@ -83,7 +102,7 @@ class KernelCache {
 std::string architecture_of(int device) { return "sm_" + std::to_string(compute_capability(device)); }
 
 KernelCache::Key key_of(int device, const runtime::FusedCommand& command) {
-  return {architecture_of(device), jit::cuda_source(*command.expression)};
+  return {architecture_of(device), jit::cuda_source(*command.expression), command.expression->is_contracted};
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ int nvrtc_version() {
   }
 }
 
-std::string compile_kernel(const std::string& source, const std::string& architecture) {
+std::string compile_kernel(const std::string& source, const std::string& architecture, bool is_contracted) {
   const Nvrtc& nvrtc = Nvrtc::get();
   std::vector<const char*> names;
   std::vector<const char*> texts;
@@ -83,7 +83,8 @@ std::string compile_kernel(const std::string& source, const std::string& archite
   const auto destroy = [&](nvrtcProgram* program) { (void)nvrtc.destroy(program); };
   const std::unique_ptr<nvrtcProgram, decltype(destroy)> program(&made, destroy);
   const std::string for_architecture = "--gpu-architecture=" + architecture;
-  const char* options[] = {for_architecture.c_str(), "--std=c++20", "--fmad=false", "-default-device"};
+  const char* const contraction = is_contracted ? "--fmad=true" : "--fmad=false";
+  const char* options[] = {for_architecture.c_str(), "--std=c++20", contraction, "-default-device"};
   const nvrtcResult status = nvrtc.compile(made, 4, options);
   if (status != NVRTC_SUCCESS) {
     std::size_t size = 0;

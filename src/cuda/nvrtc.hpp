@@ -9,10 +9,10 @@ namespace refrain::cuda {
 /// NVRTC's version, major * 1000 + minor; 0 where it cannot be loaded.
 int nvrtc_version();
 
-/// Machine code of CUDA C++ that includes headers of kernels/ by name, compiled as the library's own kernels are: no
-/// contraction.
+/// Machine code of CUDA C++ that includes headers of kernels/ by name, compiled as the library's own kernels are.
 /// @param architecture e.g. "sm_90"
+/// @param is_contracted whether products and sums may become fused multiply-adds, as in none of the library's own
 /// @throws Error(Errc::not_supported) when NVRTC cannot be loaded; backend with its log and the source
-std::string compile_kernel(const std::string& source, const std::string& architecture);
+std::string compile_kernel(const std::string& source, const std::string& architecture, bool is_contracted = false);
 
 }  // namespace refrain::cuda

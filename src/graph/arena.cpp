@@ -90,5 +90,11 @@ std::int64_t Arena::size_bytes() const noexcept {
   return sum;
 }
 
+std::vector<runtime::PlannedArena> Arena::sizes() const {
+  std::vector<runtime::PlannedArena> all;
+  for (const Part& part : parts_) all.push_back({part.device, part.size_bytes});
+  return all;
+}
+
 }  // namespace graph
 }  // namespace refrain

@@ -87,6 +87,7 @@ class Arena {
   void* address(Device device, std::int64_t offset) const;
   /// Of all devices.
   std::int64_t size_bytes() const noexcept;
+  std::vector<runtime::PlannedArena> sizes() const;
 
  private:
   struct Part {

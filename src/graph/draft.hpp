@@ -4,6 +4,7 @@
 #include "runtime/plan.hpp"
 
 #include <refrain/diagnostics.hpp>
+#include <refrain/graph.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -55,6 +56,7 @@ struct Draft {
   std::vector<Diagnostic> diagnostics;
   /// Labels of commands that are no step of their own any more, and what became of them; empty: nobody can tell.
   std::unordered_map<std::string, std::string> folded;
+  Math math = Math::exact;
 
   void say(std::string text, Severity severity = Severity::info) {
     diagnostics.push_back({DiagnosticKind::pass, severity, {}, std::move(text)});

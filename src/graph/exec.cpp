@@ -36,6 +36,7 @@ Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptio
   State state;
   Planner planner(program, std::move(room));
   Draft& draft = planner.draft();
+  draft.math = options.math;
   if (program->live == nullptr && options.optimize == Optimize::all) {
     for (const Pass& pass : passes()) {
       if (options.passes.*pass.is_on) pass.run(draft);

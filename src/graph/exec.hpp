@@ -43,13 +43,17 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   const Program& program() const noexcept { return *state_.program; }
   const runtime::Executable& executable() const noexcept { return *state_.executable; }
-  const std::vector<Diagnostic>& diagnostics() const noexcept { return state_.diagnostics; }
+  /// The program's, then those of the plan.
+  std::vector<Diagnostic> diagnostics() const;
   /// Of the program as planned.
   int node_count() const noexcept { return static_cast<int>(state_.plan.commands.size()); }
   int edge_count() const noexcept;
   std::string to_dot() const;
   InstantiateOptions options() const noexcept { return options_; }
   ArenaUse arena_use() const;
+  // In explain.cpp.
+  std::string explain() const;
+  std::string explain_json() const;
 
  private:
   /// Another block in the place of one that the program names.

@@ -168,22 +168,13 @@ int GraphExec::edge_count(SourceLocation where) const { return exec_of(exec_, "e
 ArenaUse GraphExec::arena_use(SourceLocation where) const { return exec_of(exec_, "arena_use", where).arena_use(); }
 
 std::vector<Diagnostic> GraphExec::diagnostics(SourceLocation where) const {
-  const graph::Exec& exec = exec_of(exec_, "diagnostics", where);
-  std::vector<Diagnostic> all = exec.program().diagnostics;
-  all.insert(all.end(), exec.diagnostics().begin(), exec.diagnostics().end());
-  return all;
+  return exec_of(exec_, "diagnostics", where).diagnostics();
 }
 
-std::string GraphExec::explain(SourceLocation where) const {
-  const graph::Exec& exec = exec_of(exec_, "explain", where);
-  std::string text = exec.program().str() + " on " + exec.program().device.str() + ": " + std::to_string(node_count()) +
-                     " nodes, " + std::to_string(edge_count()) + " edges, " +
-                     (exec.options().optimize == Optimize::none ? "as written" : "optimised") + "\n";
-  for (const Diagnostic& diagnostic : diagnostics()) {
-    text += std::string(diagnostic.severity == Severity::warning ? "warning " : "") +
-            std::string(to_string(diagnostic.kind)) + ": " + diagnostic.text + "\n";
-  }
-  return text;
+std::string GraphExec::explain(SourceLocation where) const { return exec_of(exec_, "explain", where).explain(); }
+
+std::string GraphExec::explain_json(SourceLocation where) const {
+  return exec_of(exec_, "explain_json", where).explain_json();
 }
 
 std::string GraphExec::to_dot(SourceLocation where) const { return exec_of(exec_, "to_dot", where).to_dot(); }

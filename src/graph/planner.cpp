@@ -123,6 +123,7 @@ runtime::Plan Planner::plan(SourceLocation where) && {
   runtime::Plan plan;
   plan.device = draft_.program.device;
   plan.draw_increments = draw_increments(draft_.program);
+  plan.arenas = kept_->arena->sizes();
   plan.keep_alive = kept_;
   plan.lanes = draft_.lanes;
   for (Step& step : draft_.steps) {

@@ -97,7 +97,8 @@ struct Draw {
 };
 
 /// Several elementwise commands as one: what is computed at each of `size` positions, as data. Backends make a kernel
-/// or a loop of it. Bit for bit what the commands give one after another: each value is rounded to its type.
+/// or a loop of it. Bit for bit what the commands give one after another, for each value is rounded to its type, unless
+/// it is contracted.
 struct Expression {
   std::int64_t size = 0;  ///< > 0
   int ndim = 1;
@@ -114,6 +115,7 @@ struct Expression {
   int grid = 0;                   ///< blocks that the draws are laid out over
   std::vector<Instruction> code;  ///< operands come before their users
   std::vector<int> results;       ///< by output: the instruction whose value it gets
+  bool is_contracted = false;     ///< a product and the sum it is added to may be rounded as one
 
   bool is_dense() const noexcept { return ndim == 1; }
   bool has_rows() const noexcept { return !reductions.empty() && draws.empty(); }

@@ -35,12 +35,19 @@ struct PlannedLane {
   std::uint64_t stream_id = 0;  ///< of the program's stream
 };
 
+/// Memory for a plan's temporaries.
+struct PlannedArena {
+  Device device;
+  std::int64_t bytes = 0;
+};
+
 /// What a backend makes an executable of. Refers to the program's commands, which outlive the executable.
 struct Plan {
   Device device;  ///< the origin's
   std::vector<PlannedLane> lanes;
   std::vector<PlannedCommand> commands;        ///< in an order that respects the dependencies
   std::vector<std::uint64_t> draw_increments;  ///< by the program's generators: how far one run moves each
+  std::vector<PlannedArena> arenas;            ///< that it keeps
   std::shared_ptr<const void> keep_alive;      ///< the program and its memory
 };
 

@@ -293,6 +293,20 @@ BOOST_AUTO_TEST_CASE(windows_compile) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(contraction_is_another_kernel) {
+  Maker maker;
+  const int x = maker.input(Type::float32);
+  const int y = maker.input(Type::float32);
+  const auto op = [&](ElementwiseOp kind, int a, int b) {
+    return maker.add({Instruction::Kind::op, kind, Type::float32, Type::float32, {a, b, -1}, 0});
+  };
+  maker.output(op(ElementwiseOp::add, op(ElementwiseOp::mul, x, y), y));
+  const std::string source = jit::cuda_source(maker.made);
+  const std::string exact = cuda::compile_kernel(source, "sm_90");
+  BOOST_TEST((cuda::compile_kernel(source, "sm_90", false) == exact));
+  BOOST_TEST((cuda::compile_kernel(source, "sm_90", true) != exact));
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_compile_is_told_with_the_log_and_the_source) {
   require_error(Errc::backend, [] { cuda::compile_kernel("int x = nothing;", "sm_90"); },
                 {"nvrtc", "identifier \"nothing\" is undefined", "int x = nothing;"});

@@ -249,6 +249,7 @@ class Builder {
     expression->reductions = std::move(reductions_);
     expression->parts = group_.parts();
     expression->grid = group_.grid();
+    expression->is_contracted = draft_.math == Math::fast;
     for (const RandomCommand& draw : fused_.draws) {
       expression->draws.push_back({draw.args.distribution, draw.args.type});
     }
