@@ -3,6 +3,7 @@
 #include "options.hpp"
 #include "report.hpp"
 #include "run.hpp"
+#include "start.hpp"
 #include "workload.hpp"
 
 #include <refrain/device.hpp>
@@ -21,12 +22,14 @@ constexpr int wrong_usage = 2;
 
 void print_list() {
   const auto line = [](const std::string& name, const std::string& summary) {
-    std::cout << "  " << std::left << std::setw(20) << name << summary << '\n';
+    std::cout << "  " << std::left << std::setw(25) << name << summary << '\n';
   };
   std::cout << "workloads\n";
   for (const Workload& workload : workloads()) line(workload.name, workload.summary);
   std::cout << "modes\n";
-  for (const Mode& mode : modes()) line(mode.name, mode.summary);
+  for (const auto* list : {&modes(), &ablations()}) {
+    for (const Mode& mode : *list) line(mode.name, mode.summary);
+  }
   std::set<std::string> seen;
   for (const Baseline& baseline : baselines()) {
     if (seen.insert(baseline.mode.name).second) line(baseline.mode.name, baseline.mode.summary);
@@ -42,6 +45,11 @@ int measure_and_report(const Options& options) {
   }
   const Machine machine = this_machine();
   std::cout << summary(machine) << "\n\n";
+  if (options.start) {
+    const StartReport report = measure_start(options, std::cout);
+    if (file.is_open()) write_start(file, machine, report);
+    return 0;
+  }
   const Outcome outcome = run(options, std::cout, std::cerr);
   if (outcome.rows.empty() && outcome.all_held) {
     throw UsageError("nothing to measure: none of these workloads has one of these modes on these devices");
@@ -62,6 +70,8 @@ int main(int argc, char** argv) {
       std::cout << usage();
     } else if (options.list) {
       print_list();
+    } else if (!options.first_replay.empty()) {
+      std::cout << first_replay_ms(refrain::Device::parse(options.first_replay)) << '\n';
     } else {
       return measure_and_report(options);
     }

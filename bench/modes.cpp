@@ -3,6 +3,8 @@
 #include <refrain/capture.hpp>
 #include <refrain/stream.hpp>
 
+#include <iterator>
+
 namespace refrain::bench {
 namespace {
 
@@ -67,6 +69,8 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
       [program, captured, stream, number = 0]() mutable { replay_step(program, captured.exec, stream, number++); },
       [stream] { stream.synchronize(); }};
 
+  const bool is_exact = instantiating.math == Math::exact || stream.device().kind == DeviceKind::host;
+  if (instantiating.math == Math::fast) prepared.note = is_exact ? "exact on a host device" : "contracted";
   note(prepared, count_difference(workload, captured.graph.node_count(), captured.graph.edge_count()));
   restart(program);
   for (int number = 0; number < compared_steps; ++number) {
@@ -76,7 +80,9 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
       for (Array& result : captured.results) result.assign(0);
     }
     replay_step(program, captured.exec, stream, number);
-    note(prepared, difference(reference[static_cast<std::size_t>(number)], bytes_of(captured.results)));
+    const auto& expected = reference[static_cast<std::size_t>(number)];
+    note(prepared, is_exact ? difference(expected, bytes_of(captured.results))
+                            : difference(expected, captured.results, workload.tolerance));
   }
   return prepared;
 }
@@ -87,16 +93,42 @@ Mode graph_mode(std::string name, std::string summary, CaptureOptions capturing,
           }};
 }
 
+/// Every switch of Passes, by its name in rows.
+struct Switch {
+  const char* name;
+  bool Passes::*is_on;
+};
+constexpr Switch switches[] = {{"dead-work", &Passes::dead_work},
+                               {"order", &Passes::order},
+                               {"fusion", &Passes::fusion},
+                               {"memory", &Passes::memory}};
+static_assert(std::size(switches) * sizeof(bool) == sizeof(Passes));
+
 }  // namespace
 
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> all = {
       {"eager", "the program as it runs without capture", prepare_eager},
       graph_mode("graph", "replay of the optimised graph", {}, {.optimize = Optimize::all}),
+      graph_mode("graph-fast", "the same in fast math, compared to within a tolerance", {}, {.math = Math::fast}),
       graph_mode("graph-none", "replay of the graph as written", {}, {.optimize = Optimize::none}),
       graph_mode(live_mode, "replay of a graph captured on really capturing streams", {.live = true},
                  {.optimize = Optimize::none}),
   };
+  return all;
+}
+
+const std::vector<Mode>& ablations() {
+  static const std::vector<Mode> all = [] {
+    std::vector<Mode> list;
+    for (const Switch& each : switches) {
+      InstantiateOptions options;
+      options.passes.*each.is_on = false;
+      list.push_back(graph_mode(std::string("graph-without-") + each.name,
+                                std::string("as graph, without the pass ") + each.name, {}, options));
+    }
+    return list;
+  }();
   return all;
 }
 

@@ -20,6 +20,9 @@ struct Mode {
 /// Refrain's own modes: every workload has them on every device, unless it says why not.
 const std::vector<Mode>& modes();
 
+/// The graph with each pass off in turn.
+const std::vector<Mode>& ablations();
+
 /// The one of them that captures on really capturing streams.
 inline constexpr const char* live_mode = "live";
 

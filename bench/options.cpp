@@ -34,10 +34,18 @@ Names workload_names() {
 
 Names mode_names() {
   Names names;
-  for (const Mode& mode : modes()) names.push_back(mode.name);
+  for (const auto* list : {&modes(), &ablations()}) {
+    for (const Mode& mode : *list) names.push_back(mode.name);
+  }
   for (const Baseline& baseline : baselines()) {
     if (std::find(names.begin(), names.end(), baseline.mode.name) == names.end()) names.push_back(baseline.mode.name);
   }
+  return names;
+}
+
+Names peer_names() {
+  Names names;
+  for (const Peer& peer : peers()) names.push_back(peer.name);
   return names;
 }
 
@@ -115,8 +123,13 @@ Options parse_options(const std::vector<std::string>& arguments) {
     } else if (option == "--json") {
       options.json = value();
     } else if (option == "--peers") {
-      chosen("peer", value(), {numpy_mode});
-      options.numpy = true;
+      options.peers = chosen("peer", value(), peer_names());
+    } else if (option == "--ablate") {
+      options.ablate = true;
+    } else if (option == "--start") {
+      options.start = true;
+    } else if (option == "--first-replay") {
+      options.first_replay = chosen_devices(value()).front().str();
     } else {
       throw UsageError("unknown option '" + option + "'\n\n" + usage());
     }
@@ -135,7 +148,10 @@ std::string usage() {
          "  --budget SECONDS        time for a row without --repeat (2)\n"
          "  --json FILE             writes the rows there too\n"
          "  --count                 counts CUDA calls and heap allocations of a steady-state step as well\n"
-         "  --peers numpy           times NumPy on the workloads that it can do\n"
+         "  --ablate                the graph with each pass off in turn as well\n"
+         "  --peers NAME[,NAME]     times other libraries on the workloads that they can do: torch, jax, cupy, numpy\n"
+         "  --start                 what comes before the first replay: recording, passes, kernels, a new process\n"
+         "  --first-replay DEVICE   milliseconds to the first results of chain_100_1k; --start runs it\n"
          "  --help\n"
          "\n"
          "Exit code: 0, 1 when a check failed, 2 on a wrong command line.\n";

@@ -15,10 +15,13 @@ struct Options {
   bool help = false;
   bool list = false;
   bool count = false;
-  bool numpy = false;
+  bool ablate = false;
+  bool start = false;                  ///< what comes before the first replay, in place of the table
+  std::string first_replay;            ///< of what --start runs in new processes: the device
   std::vector<std::string> workloads;  ///< empty: all
   std::vector<std::string> modes;      ///< empty: all
   std::vector<Device> devices;         ///< empty: all
+  std::vector<std::string> peers;      ///< empty: none
   Effort effort;
   std::string json;  ///< a file's name, or empty
 };

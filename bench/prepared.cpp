@@ -36,7 +36,32 @@ Bytes bytes_of(const Array& array) {
   return {};
 }
 
+template <class T>
+std::vector<double> numbers_as(const Bytes& bytes) {
+  std::vector<double> numbers(bytes.size() / sizeof(T));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    T value{};
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    numbers[i] = static_cast<double>(value);
+  }
+  return numbers;
+}
+
 }  // namespace
+
+std::vector<double> numbers_of(const Bytes& bytes, DType dtype) {
+  switch (dtype) {
+    case DType::bool_:
+    case DType::uint8: return numbers_as<std::uint8_t>(bytes);
+    case DType::float16: return numbers_as<float16>(bytes);
+    case DType::bfloat16: return numbers_as<bfloat16>(bytes);
+    case DType::int32: return numbers_as<std::int32_t>(bytes);
+    case DType::int64: return numbers_as<std::int64_t>(bytes);
+    case DType::float32: return numbers_as<float>(bytes);
+    case DType::float64: return numbers_as<double>(bytes);
+  }
+  return {};
+}
 
 std::vector<Bytes> bytes_of(const std::vector<Array>& arrays) {
   std::vector<Bytes> all;
@@ -76,7 +101,7 @@ std::string difference(const std::vector<Bytes>& expected, const std::vector<Byt
   return {};
 }
 
-std::string difference(const std::vector<double>& expected, const std::vector<float>& found, double tolerance) {
+std::string difference(const std::vector<double>& expected, const std::vector<double>& found, double tolerance) {
   if (found.size() != expected.size()) {
     return std::to_string(found.size()) + " elements where there should be " + std::to_string(expected.size());
   }
@@ -91,8 +116,23 @@ std::string difference(const std::vector<double>& expected, const std::vector<fl
   return {};
 }
 
+std::string difference(const std::vector<double>& expected, const std::vector<float>& found, double tolerance) {
+  return difference(expected, std::vector<double>(found.begin(), found.end()), tolerance);
+}
+
 std::string difference(const std::vector<double>& expected, const Array& found, double tolerance) {
   return difference(expected, found.to_vector<float>(), tolerance);
+}
+
+std::string difference(const std::vector<Bytes>& expected, const std::vector<Array>& found, double tolerance) {
+  const std::vector<Bytes> bytes = bytes_of(found);
+  if (expected.size() != found.size()) return difference(expected, bytes);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const DType dtype = found[i].dtype();
+    std::string text = difference(numbers_of(expected[i], dtype), numbers_of(bytes[i], dtype), tolerance);
+    if (!text.empty()) return "result " + std::to_string(i) + ": " + text;
+  }
+  return {};
 }
 
 std::string count_difference(const Workload& workload, int nodes, int edges) {

@@ -20,6 +20,7 @@ struct Prepared {
   std::optional<GraphCosts> costs;
   std::optional<bool> verified;  ///< nothing: there was nothing to compare
   std::string failure;           ///< what did not hold, if anything
+  std::string note;              ///< the row's
 };
 
 /// Arrays' elements as they lie in memory.
@@ -39,12 +40,18 @@ void restart(const Program& program);
 /// The results of `steps` eager steps from a restart: what every other mode must give, bit for bit.
 std::vector<std::vector<Bytes>> eager_reference(const Program& program, int steps);
 
+/// The elements as numbers.
+std::vector<double> numbers_of(const Bytes& bytes, DType dtype);
+
 /// What differs, in words; empty when nothing does.
 std::string difference(const std::vector<Bytes>& expected, const std::vector<Bytes>& found);
 /// The same for float32 elements and numbers that were calculated in another way; `tolerance` is relative to the
 /// largest of those, or to 1.
+std::string difference(const std::vector<double>& expected, const std::vector<double>& found, double tolerance);
 std::string difference(const std::vector<double>& expected, const std::vector<float>& found, double tolerance);
 std::string difference(const std::vector<double>& expected, const Array& found, double tolerance);
+/// Of results that may differ so much from those.
+std::string difference(const std::vector<Bytes>& expected, const std::vector<Array>& found, double tolerance);
 /// The same for the nodes and edges that a graph of the workload has.
 std::string count_difference(const Workload& workload, int nodes, int edges);
 

@@ -20,9 +20,10 @@ struct Column {
 };
 
 constexpr Column columns[] = {
-    {"workload", -18},  {"device", -7},      {"mode", -17},   {"host us", 10},   {"total us", 10},  {"b2b us", 10},
-    {"host ns/op", 11}, {"b2b ns/op", 10},   {"nodes", 6},    {"edges", 6},      {"record us", 10}, {"inst. us", 10},
-    {"first us", 10},   {"total/eager", 12}, {"host/raw", 9}, {"total/raw", 10}, {"reps", 6},       {"ok", 3},
+    {"workload", -18}, {"device", -7},     {"mode", -23},     {"host us", 10},     {"total us", 10},
+    {"b2b us", 10},    {"host ns/op", 11}, {"b2b ns/op", 10}, {"nodes", 6},        {"edges", 6},
+    {"record us", 10}, {"inst. us", 10},   {"first us", 10},  {"total/eager", 12}, {"host/raw", 9},
+    {"total/raw", 10}, {"reps", 6},        {"ok", 3},         {"note", -1},
 };
 
 void print_line(std::ostream& out, const std::vector<std::string>& cells) {
@@ -91,6 +92,8 @@ void write_row(Json& json, const Row& row) {
   json.key("repetitions").value(row.timing.repetitions);
   json.key("verified");
   row.verified ? json.value(*row.verified) : json.null();
+  json.key("note");
+  row.note.empty() ? json.null() : json.value(row.note);
   if (row.counts) {
     json.key("calls_per_replay");
     row.counts->api_calls ? json.value(*row.counts->api_calls) : json.null();
@@ -123,7 +126,7 @@ void print_group(std::ostream& out, std::span<const Row> rows) {
                 eager ? ratio(timing.total_us, eager->timing.total_us) : nothing,
                 raw && raw->mode != loop_mode ? ratio(timing.host_us, raw->timing.host_us) : nothing,
                 raw ? ratio(timing.total_us, raw->timing.total_us) : nothing, std::to_string(timing.repetitions),
-                verdict(row.verified)});
+                verdict(row.verified), row.note});
   }
   out.flush();
 }
@@ -142,9 +145,7 @@ void print_counts(std::ostream& out, const std::vector<Row>& rows) {
   }
 }
 
-void write_json(std::ostream& out, const Machine& machine, const std::vector<Row>& rows) {
-  Json json(out);
-  json.begin_object();
+void write_machine(Json& json, const Machine& machine) {
   json.key("schema").value(schema);
   json.key("machine").begin_object();
   for (const auto& [key, value] : machine.facts) json.key(key).value(value);
@@ -152,6 +153,12 @@ void write_json(std::ostream& out, const Machine& machine, const std::vector<Row
   for (const auto& [device, name] : machine.devices) json.key(device).value(name);
   json.end_object();
   json.end_object();
+}
+
+void write_json(std::ostream& out, const Machine& machine, const std::vector<Row>& rows) {
+  Json json(out);
+  json.begin_object();
+  write_machine(json, machine);
   json.key("rows").begin_array();
   for (const Row& row : rows) write_row(json, row);
   json.end_array();

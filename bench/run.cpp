@@ -8,6 +8,8 @@
 #include "workload.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -33,6 +35,10 @@ std::vector<Mode> modes_of(const Workload& workload, Device device, const Option
   for (const Mode& mode : modes()) {
     if (mode.name == live_mode && !workload.why_not_live.empty()) continue;
     if (is_chosen(options.modes, mode.name)) list.push_back(mode);
+  }
+  for (const Mode& mode : ablations()) {
+    const bool is_named = !options.modes.empty() && is_chosen(options.modes, mode.name);
+    if (options.ablate || is_named) list.push_back(mode);
   }
   for (const Baseline& baseline : baselines()) {
     if (baseline.workload == workload.name && baseline.kind == device.kind &&
@@ -71,10 +77,11 @@ class Session {
       : options_(options), out_(out), errors_(errors) {}
 
   void measure_all() {
-    if (options_.numpy) peers_ = numpy_rows(options_.effort, options_.workloads);
+    measure_peers();
     print_head(out_);
     for_each_workload([this](const Workload& workload, Device device) { measure_group(workload, device); });
-    if (!peers_.why_none.empty()) out_ << "\nno rows for NumPy: " << peers_.why_none << '\n';
+    if (!missing_.empty()) out_ << '\n';
+    for (const std::string& line : missing_) out_ << line << '\n';
   }
 
   /// After all timing: counting slows calls down.
@@ -86,7 +93,7 @@ class Session {
         try {
           row->counts = count_step(mode.prepare(workload, device, {.repeat = 1}).work, device);
         } catch (const std::exception& error) {
-          fail(workload, device, mode, error.what());
+          fail(workload, device, mode.name, error.what());
         }
       }
     });
@@ -99,15 +106,71 @@ class Session {
   Outcome outcome() && { return std::move(outcome_); }
 
  private:
+  std::vector<Device> chosen_devices() const { return options_.devices.empty() ? devices() : options_.devices; }
+
   template <class Visit>
   void for_each_workload(const Visit& visit) {
     for (const Workload& workload : workloads()) {
       if (!is_chosen(options_.workloads, workload.name)) continue;
-      for (const Device& device : options_.devices.empty() ? devices() : options_.devices) {
+      for (const Device& device : chosen_devices()) {
         const DeviceGuard on(device);
         visit(workload, device);
       }
     }
+  }
+
+  /// Before the rows of this process, on the first device of each kind.
+  void measure_peers() {
+    if (options_.peers.empty()) return;
+    results_.emplace();
+    for (const Peer& peer : peers()) {
+      if (!is_chosen(options_.peers, peer.name)) continue;
+      bool has_device = false;
+      for (const Device& device : chosen_devices()) {
+        const auto& kinds = peer.kinds;
+        if (device.index != 0 || std::find(kinds.begin(), kinds.end(), device.kind) == kinds.end()) continue;
+        has_device = true;
+        out_ << "measuring " << peer.name << " on " << device << " ..." << std::endl;
+        PeerReport report = measure_peer(peer, device, options_.effort, options_.workloads, results_->path());
+        std::move(report.rows.begin(), report.rows.end(), std::back_inserter(peers_));
+        for (const std::string& line : report.missing) {
+          missing_.push_back(peer.name + " on " + device.str() + ": " + line);
+        }
+      }
+      if (!has_device) missing_.push_back(peer.name + ": no rows: none of the devices is one of its");
+    }
+    out_ << '\n';
+  }
+
+  /// Adds the peers' rows of a workload, their results compared.
+  void add_peers(const Workload& workload, Device device) {
+    std::optional<Reference> reference;
+    for (PeerRow& peer : peers_) {
+      if (peer.row.workload != workload.name || peer.row.device != device.str()) continue;
+      try {
+        if (!reference) reference = first_step(workload);
+        const std::string failure = difference(peer, reference->results, reference->dtypes, workload.tolerance);
+        peer.row.verified = failure.empty();
+        if (!failure.empty()) fail(workload, device, peer.row.mode, failure);
+      } catch (const std::exception& error) {
+        fail(workload, device, peer.row.mode, error.what());
+      }
+      peer.row.commands = workload.commands;
+      outcome_.rows.push_back(peer.row);
+    }
+  }
+
+  struct Reference {
+    std::vector<Bytes> results;
+    std::vector<DType> dtypes;
+  };
+  static Reference first_step(const Workload& workload) {
+    const Program program = workload.prepare();
+    restart(program);
+    const std::vector<Array> results = run_eagerly(program, 0);
+    Reference reference{bytes_of(results), {}};
+    for (const Array& result : results) reference.dtypes.push_back(result.dtype());
+    return reference;
   }
 
   /// A row being measured.
@@ -132,20 +195,18 @@ class Session {
     for (const Mode& mode : modes_of(workload, device, options_)) {
       try {
         Prepared prepared = mode.prepare(workload, device, options_.effort);
-        if (!prepared.failure.empty()) fail(workload, device, mode, prepared.failure);
+        if (!prepared.failure.empty()) fail(workload, device, mode.name, prepared.failure);
         Sampler sampler(prepared.work, options_.effort);
         candidates.push_back({mode, std::move(prepared), std::move(sampler)});
       } catch (const std::exception& error) {
-        fail(workload, device, mode, error.what());
+        fail(workload, device, mode.name, error.what());
       }
     }
     for (int round = 0; round < Sampler::rounds(options_.effort); ++round) {
       for (Candidate& candidate : candidates) candidate.sampler.sample();
     }
     for (const Candidate& candidate : candidates) outcome_.rows.push_back(row_of(workload, device, candidate));
-    for (const Row& row : peers_.rows) {
-      if (row.workload == workload.name && row.device == device.str()) outcome_.rows.push_back(row);
-    }
+    add_peers(workload, device);
     print_group(out_, {outcome_.rows.begin() + first, outcome_.rows.end()});
   }
 
@@ -168,18 +229,21 @@ class Session {
     row.edges = candidate.prepared.edges;
     row.costs = candidate.prepared.costs;
     row.verified = candidate.prepared.verified;
+    row.note = candidate.prepared.note;
     return row;
   }
 
-  void fail(const Workload& workload, Device device, const Mode& mode, const std::string& why) {
-    errors_ << workload.name << ' ' << device << ' ' << mode.name << ": " << why << std::endl;
+  void fail(const Workload& workload, Device device, const std::string& mode, const std::string& why) {
+    errors_ << workload.name << ' ' << device << ' ' << mode << ": " << why << std::endl;
     outcome_.all_held = false;
   }
 
   const Options& options_;
   std::ostream& out_;
   std::ostream& errors_;
-  PeerRows peers_;
+  std::optional<TemporaryFolder> results_;  ///< of peers
+  std::vector<PeerRow> peers_;
+  std::vector<std::string> missing_;  ///< rows of peers, and why
   Outcome outcome_;
 };
 

@@ -45,6 +45,9 @@ struct Workload {
   std::function<Program()> prepare;
   std::string why_not_on_host = {};  ///< empty: it runs there too
   std::string why_not_live = {};     ///< empty: its graph may be captured live
+  /// How far results may be from these, relative to the largest element, that are calculated in another way in float32:
+  /// contracted, or by another library.
+  double tolerance = 1e-5;
 };
 
 /// Every workload, in the order of the table.

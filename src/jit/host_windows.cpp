@@ -10,11 +10,6 @@ namespace refrain::jit {
 using kernels::Row;
 using kernels::RowInput;
 
-int operand_count(const Instruction& instruction) {
-  return static_cast<int>(std::find(std::begin(instruction.operands), std::end(instruction.operands), -1) -
-                          std::begin(instruction.operands));
-}
-
 std::vector<int> find_parts(const Expression& expression) {
   const auto& code = expression.code;
   constexpr int unused = -2;
@@ -22,7 +17,7 @@ std::vector<int> find_parts(const Expression& expression) {
   for (const int result : expression.results) parts[static_cast<std::size_t>(result)] = -1;
   for (std::size_t i = code.size(); i-- > 0;) {
     if (parts[i] == unused) parts[i] = -1;
-    for (int k = 0; k < operand_count(code[i]); ++k) {
+    for (int k = 0; k < code[i].operand_count(); ++k) {
       int& part = parts[static_cast<std::size_t>(code[i].operands[k])];
       const int needed = code[i].kind == Instruction::Kind::choose && k == 0 ? code[i].number : parts[i];
       part = part == unused || part == needed ? needed : -1;

@@ -10,8 +10,6 @@
 
 namespace refrain::jit {
 
-int operand_count(const Instruction& instruction);
-
 /// By instruction, the only window in which its value is needed; -1: it is needed outside of any.
 std::vector<int> find_parts(const Expression& expression);
 

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Times PyTorch: eager; as a torch.cuda.CUDAGraph; by torch.compile(mode="reduce-overhead").
+
+Without tf32 and without gradients. Random numbers come from seed 0, so that on CUDA eager steps and graphs draw what
+Refrain draws; compiled code has numbers of its own, and so has PyTorch's generator on the CPU.
+"""
+
+import gc
+
+import measuring
+
+WARM_UPS = 3  # of what is captured or compiled
+EXACT = "fp32 op by op, products fp32 (no tf32)"
+COMPILED = {"cuda": "fp32 contracted, products fp32 (no tf32)", "host": "fp32, products fp32"}
+
+
+def makers(kind):
+    import torch
+    import torch_programs
+
+    is_cuda = kind == "cuda"
+    if is_cuda and not torch.cuda.is_available():
+        raise RuntimeError("PyTorch finds no CUDA device")
+    device = "cuda" if is_cuda else "cpu"
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    torch.set_grad_enabled(False)
+    synchronize = torch.cuda.synchronize if is_cuda else lambda: None
+
+    def program(step, issue, results_of, note, has_own_numbers):
+        """`results_of`: what `issue` gave, where the results are elsewhere."""
+
+        def first_results():
+            if step.reset:
+                step.reset()
+            torch.manual_seed(0)
+            given = issue()
+            return [result.detach().double().cpu().numpy() for result in (results_of() if results_of else given)]
+
+        return measuring.Program(issue, synchronize, first_results, note, step.is_random and has_own_numbers)
+
+    def eager(make):
+        step = make(device)
+
+        def issue():
+            return step.call(*step.tensors)
+
+        issue()
+        return program(step, issue, step.results, EXACT, not is_cuda)
+
+    def captured(make):
+        step = make(device)
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UPS):
+                step.call(*step.tensors)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            results = step.call(*step.tensors)
+        return program(step, graph.replay, step.results or (lambda: results), EXACT, False)
+
+    def compiled(make):
+        step = make(device, fused=False) if make is torch_programs.adam else make(device)
+        if is_cuda:
+            for tensor in step.tensors:
+                torch._dynamo.mark_static_address(tensor)  # as a module's own are
+        function = torch.compile(step.plain or step.call, mode="reduce-overhead", dynamic=False)
+
+        def issue():
+            return function(*step.tensors)
+
+        for _ in range(WARM_UPS):
+            issue()
+        return program(step, issue, step.results, COMPILED[kind], True)
+
+    def alone(way, make):
+        """What rows before it have taken is given back."""
+        torch.compiler.reset()
+        gc.collect()
+        if is_cuda:
+            torch.cuda.empty_cache()
+        return way(make)
+
+    modes = {"torch-eager": eager, "torch-cudagraph": captured, "torch-compile": compiled}
+    if not is_cuda:
+        del modes["torch-cudagraph"]
+    return {
+        workload: [(mode, lambda way=way, make=make: alone(way, make)) for mode, way in modes.items()]
+        for workload, make in torch_programs.STEPS.items()
+    }
+
+
+if __name__ == "__main__":
+    measuring.run("PyTorch", makers)
