@@ -2,6 +2,7 @@
 
 #include "runtime/access_history.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/plan.hpp"
 
 #include <refrain/device.hpp>
 #include <refrain/source_location.hpp>
