@@ -76,9 +76,8 @@ std::shared_ptr<runtime::Executable> Exec::lower(const runtime::Plan& plan) {
   return runtime::replays_eagerly() ? make_stepwise(plan) : runtime::backend(plan.device.kind).lower(plan);
 }
 
-Exec::Exec(InstantiateOptions options, std::shared_ptr<ArenaRoom> pool) : options_(options), pool_(std::move(pool)) {
-  options_.arena_pool = nullptr;  // the caller's, for `instantiate` alone
-}
+Exec::Exec(InstantiateOptions options, std::shared_ptr<ArenaRoom> pool)
+    : options_{options.optimize, options.passes, options.math, nullptr}, pool_(std::move(pool)) {}
 
 Exec::~Exec() {
   {
