@@ -128,7 +128,7 @@ void require_ops(Type type) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(fused_sources)
+BOOST_AUTO_TEST_SUITE(cuda_fused_sources)
 
 BOOST_AUTO_TEST_CASE(every_op_of_every_type_compiles) {
   require_ops<bool>(Type::bool_);
