@@ -257,7 +257,8 @@ std::optional<FusionGroup> FusionGroup::placed_in(const Draft& draft, const Fusi
   if (!std::holds_alternative<ElementwiseCommand>(step.command->payload)) return std::nullopt;
   const Walked part = output_of(step);
   for (std::size_t k = 0; k < whole.arrays_.size(); ++k) {
-    // What is written as a whole is nobody else's meanwhile, so that its other elements may be written again.
+    // What is written as a whole nobody else reads or writes meanwhile, so that its other elements may be written
+    // again.
     if (!whole.is_written_[k] || whole.arrays_[k].window) continue;
     std::optional<Placement> found = find_placement(steps_[0], part, extents_, whole.arrays_[k], whole.extents_);
     if (!found) continue;
