@@ -15,10 +15,17 @@ namespace {
 /// Steps joined to groups, step by step, as long as the groups have an order.
 class Grouping {
  public:
-  explicit Grouping(const Draft& draft) : draft_(draft), of_step_(draft.steps.size()), seen_in_(draft.steps.size(), 0) {
+  explicit Grouping(const Draft& draft)
+      : draft_(draft), of_step_(draft.steps.size()), before_(draft.steps.size()), after_(draft.steps.size()) {
     std::iota(of_step_.begin(), of_step_.end(), std::size_t{0});
     groups_.reserve(draft.steps.size());
-    for (std::size_t i = 0; i < draft.steps.size(); ++i) groups_.push_back(FusionGroup::of(draft, i));
+    for (std::size_t i = 0; i < draft.steps.size(); ++i) {
+      groups_.push_back(FusionGroup::of(draft, i));
+      before_.next[i] = draft.steps[i].dependencies;
+      for (const int before : draft.steps[i].dependencies) {
+        after_.next[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
+      }
+    }
   }
 
   /// Joins each step with those that it waits for, then with the last one before it that touches the same memory.
@@ -55,18 +62,29 @@ class Grouping {
     if (before == own || !groups_[before] || !groups_[own]) return;
     if (draft_.steps[before].command->device != draft_.steps[step].command->device) return;
     if (reaches(before, own) || reaches(own, before)) return;
-    FusionGroup together = *groups_[own];
-    if (const std::string why_not = add_before(*groups_[before], together); !why_not.empty()) {
-      if (join_without_others(dependency, step)) return;
-      if (apart_.size() < most_told) {
-        const std::size_t last = groups_[before]->steps().back();
-        apart_.push_back(place(*draft_.steps[step].command) + " stays apart from " +
-                         place(*draft_.steps[last].command) + ": " + why_not);
-      }
-      return;
+    const std::string why_not = make_one(before, own);
+    if (why_not.empty() || join_without_others(dependency, step) || apart_.size() == most_told) return;
+    const std::size_t last = groups_[before]->steps().back();
+    apart_.push_back(place(*draft_.steps[step].command) + " stays apart from " + place(*draft_.steps[last].command) +
+                     ": " + why_not);
+  }
+
+  /// Makes one of two groups, the first of which comes before the other. Returns why not.
+  std::string make_one(std::size_t before, std::size_t own) {
+    if (std::optional<FusionGroup> placed = groups_[own]->placed_in(draft_, *groups_[before])) {
+      if (std::string why_not = placed->take(*groups_[before]); !why_not.empty()) return why_not;
+      groups_[before].reset();
+      set(own, std::move(*placed));
+      return {};
     }
-    groups_[before].reset();
-    set(own, std::move(together));
+    // The larger one takes the smaller one in, which costs what the smaller one has.
+    const bool is_larger = groups_[before]->steps().size() > groups_[own]->steps().size();
+    const std::size_t kept = is_larger ? before : own;
+    const std::size_t gone = is_larger ? own : before;
+    if (std::string why_not = groups_[kept]->take(*groups_[gone]); !why_not.empty()) return why_not;
+    for (const std::size_t taken : groups_[gone]->steps()) of_step_[taken] = kept;
+    groups_[gone].reset();
+    return {};
   }
 
   /// Makes one of a group and one that comes before it. Returns why not.
@@ -105,38 +123,65 @@ class Grouping {
     return true;
   }
 
+  /// Looks at groups one after another, along edges or against them.
+  struct Search {
+    explicit Search(std::size_t steps) : next(steps), seen_in(steps, 0) {}
+
+    std::vector<std::vector<int>> next;  ///< by step
+    std::vector<std::size_t> seen_in;    ///< by group: the round that has seen it
+    std::vector<std::size_t> left;       ///< seen, to be looked at
+    std::size_t looked_at = 0;           ///< steps
+
+    void begin(std::size_t group, std::size_t round) {
+      left = {group};
+      seen_in[group] = round;
+      looked_at = 0;
+    }
+  };
+
   /// Whether a third group lies between the two, so that they cannot be one; as good as that, if it takes long to see.
-  /// Groups stand in no order of their steps' numbers: a later step of one may wait for another's earlier one.
+  /// Groups stand in no order of their steps' numbers: a later step of one may wait for another's earlier one. So it is
+  /// searched from both ends, which is over as soon as it is at either.
   bool reaches(std::size_t from, std::size_t to) {
     ++round_;
-    std::vector<std::size_t> left{to};
-    seen_in_[to] = round_;
-    for (std::size_t looked_at = 0; !left.empty(); ++looked_at) {
-      if (looked_at == most_looked_at) return true;
-      const std::size_t group = left.back();
-      left.pop_back();
-      const std::size_t alone[] = {group};
-      const std::span<const std::size_t> steps = groups_[group] ? std::span(groups_[group]->steps()) : std::span(alone);
-      for (const std::size_t step : steps) {
-        for (const int dependency : draft_.steps[step].dependencies) {
-          const std::size_t other = of_step_[static_cast<std::size_t>(dependency)];
-          if (other == from && group != to) return true;
-          if (other == from || seen_in_[other] == round_) continue;
-          seen_in_[other] = round_;
-          left.push_back(other);
-        }
+    before_.begin(to, round_);
+    after_.begin(from, round_);
+    while (!before_.left.empty() && !after_.left.empty()) {
+      Search& search = before_.looked_at <= after_.looked_at ? before_ : after_;
+      if (search.looked_at >= most_looked_at) return true;
+      const bool is_found = &search == &before_ ? look(search, to, from) : look(search, from, to);
+      if (is_found) return true;
+    }
+    return false;
+  }
+
+  /// Looks at one group more of those that are left, from one end on; whether it leads to the other and is a third one.
+  bool look(Search& search, std::size_t end, std::size_t other_end) {
+    const std::size_t group = search.left.back();
+    search.left.pop_back();
+    const std::size_t alone[] = {group};
+    const std::span<const std::size_t> steps = groups_[group] ? std::span(groups_[group]->steps()) : std::span(alone);
+    search.looked_at += steps.size();
+    for (const std::size_t step : steps) {
+      for (const int next : search.next[step]) {
+        const std::size_t other = of_step_[static_cast<std::size_t>(next)];
+        if (other == other_end && group != end) return true;
+        if (other == other_end || search.seen_in[other] == round_) continue;
+        search.seen_in[other] = round_;
+        search.left.push_back(other);
       }
     }
     return false;
   }
 
-  static constexpr std::size_t most_looked_at = 1024;
+  static constexpr std::size_t most_looked_at = 2048;  ///< steps, from each end
   static constexpr std::size_t most_told = 16;
 
   const Draft& draft_;
   std::vector<std::size_t> of_step_;
   std::vector<std::optional<FusionGroup>> groups_;  ///< by one of their steps
-  std::vector<std::size_t> seen_in_;                ///< by group: the round of `reaches` that has seen it
+  Search before_;
+  Search after_;
   std::size_t round_ = 0;
   std::vector<std::string> apart_;
 };

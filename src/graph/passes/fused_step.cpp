@@ -3,7 +3,9 @@
 #include "kernels/elementwise.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 namespace refrain::graph {
@@ -80,10 +82,23 @@ class Builder {
 
   /// The number of an instruction: of an equal one, if there is one already.
   int add(const Instruction& instruction) {
-    const auto same = std::find(code_.begin(), code_.end(), instruction);
-    if (same != code_.end()) return static_cast<int>(same - code_.begin());
+    const auto [first, last] = by_operands_.equal_range(key_of(instruction));
+    const auto same = std::find_if(
+        first, last, [&](const auto& entry) { return code_[static_cast<std::size_t>(entry.second)] == instruction; });
+    if (same != last) return same->second;
+    const int number = static_cast<int>(code_.size());
     code_.push_back(instruction);
-    return static_cast<int>(code_.size()) - 1;
+    by_operands_.emplace(key_of(instruction), number);
+    return number;
+  }
+
+  /// Few instructions have the same.
+  static std::uint64_t key_of(const Instruction& instruction) {
+    std::uint64_t key =
+        static_cast<std::uint64_t>(instruction.number) * 8 + static_cast<std::uint64_t>(instruction.kind);
+    for (const int operand : instruction.operands)
+      key = key * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(operand);
+    return key;
   }
 
   int add_draw(const RandomCommand& draw) {
@@ -358,6 +373,7 @@ class Builder {
   FusedCommand fused_;
   std::vector<Instruction> code_;
   std::vector<jit::Reduction> reductions_;
+  std::unordered_multimap<std::uint64_t, int> by_operands_;  ///< instructions by key_of
   std::vector<Known> known_;
   std::vector<Window> windows_;
   std::vector<Scalar> scalars_;

@@ -3,6 +3,7 @@
 #include "graph/passes/passes.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -86,7 +87,11 @@ void relax_order(Draft& draft) {
     return;
   }
   const int before = edges_of(draft);
-  const Ancestors as_written(draft.steps);
+  std::optional<Ancestors> as_written;  // for those that keep their order with all others
+  if (std::any_of(draft.steps.begin(), draft.steps.end(),
+                  [](const Step& step) { return keeps_order(*step.command); })) {
+    as_written.emplace(draft.steps);
+  }
   Ancestors relaxed(count);
   Histories histories(draft);
   std::vector<std::size_t> ordered_with_all;
@@ -96,11 +101,11 @@ void relax_order(Draft& draft) {
     histories.step(static_cast<int>(i), [&](int earlier) { needed.push_back(static_cast<std::size_t>(earlier)); });
     if (!keeps_order(*step.command)) {
       for (const std::size_t other : ordered_with_all) {
-        if (as_written.holds(i, other)) needed.push_back(other);
+        if (as_written->holds(i, other)) needed.push_back(other);
       }
     } else {
       for (std::size_t other = 0; other < i; ++other) {
-        if (as_written.holds(i, other)) needed.push_back(other);
+        if (as_written->holds(i, other)) needed.push_back(other);
       }
       ordered_with_all.push_back(i);
     }
