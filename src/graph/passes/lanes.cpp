@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace refrain::graph {
@@ -28,21 +30,17 @@ struct Schedule {
 class Scheduler {
  public:
   Scheduler(const Draft& draft, const DeviceCosts& device)
-      : steps_(draft.steps), device_(device), costs_(steps_.size()), order_(steps_.size()) {
-    std::vector<double> left(steps_.size(), 0);  // until the end of all that waits for the step, itself included
+      : steps_(draft.steps), device_(device), costs_(steps_.size()), left_(steps_.size(), 0), after_(steps_.size()) {
     for (std::size_t i = steps_.size(); i-- > 0;) {
       costs_[i] = cost_of(*steps_[i].command, device);
-      left[i] += costs_[i].latency + costs_[i].work;
-      longest_ = std::max(longest_, left[i]);
+      left_[i] += costs_[i].latency + costs_[i].work;
+      longest_ = std::max(longest_, left_[i]);
       for (const int before : steps_[i].dependencies) {
-        double& of = left[static_cast<std::size_t>(before)];
-        of = std::max(of, left[i]);
+        const auto k = static_cast<std::size_t>(before);
+        left_[k] = std::max(left_[k], left_[i]);
+        after_[k].push_back(static_cast<int>(i));
       }
     }
-    std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) {
-      return left[static_cast<std::size_t>(a)] > left[static_cast<std::size_t>(b)];
-    });
   }
 
   /// Of all steps in one line.
@@ -62,8 +60,25 @@ class Scheduler {
     Schedule made;
     made.lanes.resize(steps_.size());
     made.begins.resize(steps_.size());
-    for (const int number : order_) {
-      const auto i = static_cast<std::size_t>(number);
+    // Steps whose dependencies have their places: those that could begin later than some lane is free, and the others.
+    using Timed = std::pair<double, int>;
+    std::priority_queue<Timed, std::vector<Timed>, std::greater<>> waiting;
+    std::priority_queue<Timed> ready_now;  // by what is left, then the first of the list
+    std::vector<std::size_t> missing(steps_.size());
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      missing[i] = steps_[i].dependencies.size();
+      if (missing[i] == 0) waiting.emplace(0, static_cast<int>(i));
+    }
+    for (std::size_t done = 0; done < steps_.size(); ++done) {
+      double now = *std::min_element(free_at.begin(), free_at.end());
+      if (ready_now.empty()) now = std::max(now, waiting.top().first);
+      while (!waiting.empty() && waiting.top().first <= now) {
+        const int next = waiting.top().second;
+        waiting.pop();
+        ready_now.emplace(left_[static_cast<std::size_t>(next)], -next);
+      }
+      const auto i = static_cast<std::size_t>(-ready_now.top().second);
+      ready_now.pop();
       const auto& before = steps_[i].dependencies;
       const auto ready = [&](int lane) {
         double at = free_at[static_cast<std::size_t>(lane)];
@@ -95,6 +110,14 @@ class Scheduler {
       made.begins[i] = begin;
       free_at[static_cast<std::size_t>(lane)] = ends[i];
       is_used[static_cast<std::size_t>(lane)] = true;
+      for (const int after : after_[i]) {
+        const auto k = static_cast<std::size_t>(after);
+        if (--missing[k] > 0) continue;
+        double can_begin = 0;
+        for (const int each : steps_[k].dependencies)
+          can_begin = std::max(can_begin, ends[static_cast<std::size_t>(each)]);
+        waiting.emplace(can_begin, after);
+      }
     }
     made.used = static_cast<int>(std::count(is_used.begin(), is_used.end(), true));
     made.total += (made.used - 1) * device_.branch;
@@ -105,7 +128,8 @@ class Scheduler {
   const std::vector<Step>& steps_;
   const DeviceCosts& device_;
   std::vector<StepCost> costs_;  ///< by step
-  std::vector<int> order_;       ///< respects the dependencies
+  std::vector<double> left_;     ///< by step: until the end of all that waits for it, itself included
+  std::vector<std::vector<int>> after_;
   double longest_ = 0;
 };
 
