@@ -16,9 +16,10 @@ NOTE = "fp32 contracted, products fp32 (highest)"
 def makers(kind):
     os.environ["JAX_PLATFORMS"] = "cpu" if kind == "host" else "cuda"
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # others use the device too
-    import inputs
     import jax
     import jax.numpy as jnp
+
+    import inputs
     import numpy
     from jax import lax, random
     from jax.scipy.special import erf
