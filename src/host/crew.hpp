@@ -54,8 +54,9 @@ class Crew {
   void await_helpers(SharedWork& work);
 
   const int size_;
-  std::atomic<int> open_{0};  ///< works with room
-  std::mutex mutex_;          ///< a leaf
+  std::atomic<int> open_{0};                 ///< works with room
+  std::atomic<std::int64_t> done_alone_{0};  ///< parts of short work lately, about: threads may overwrite each other's
+  std::mutex mutex_;                         ///< a leaf
   std::condition_variable left_;
   SharedWork* first_ = nullptr;  ///< of those under way, the newest
 };
