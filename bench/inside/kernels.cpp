@@ -15,6 +15,7 @@ namespace refrain::bench {
 namespace {
 
 constexpr const char* architecture = "sm_90";
+constexpr int multiprocessors = 132;  // an H200's
 constexpr const char* empty_kernel = "extern \"C\" __global__ void fused_kernel() {}\n";
 
 double compile_ms(const std::string& source) {
@@ -30,7 +31,8 @@ std::string source_of(const Graph& graph) {
   for (const refrain::graph::Pass& pass : refrain::graph::passes()) pass.run(draft);
   if (draft.steps.size() != 1) return {};
   const auto* const fused = std::get_if<runtime::FusedCommand>(&draft.steps[0].command->payload);
-  return fused == nullptr ? std::string() : jit::cuda_source(*fused->expression);
+  return fused == nullptr ? std::string() : jit::cuda_source(*fused->expression,
+                                                            jit::launch_shape(*fused->expression, {}, multiprocessors));
 }
 
 }  // namespace

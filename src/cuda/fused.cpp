@@ -101,8 +101,13 @@ class KernelCache {
 
 std::string architecture_of(int device) { return "sm_" + std::to_string(compute_capability(device)); }
 
-KernelCache::Key key_of(int device, const runtime::FusedCommand& command) {
-  return {architecture_of(device), jit::cuda_source(*command.expression), command.expression->is_contracted};
+jit::LaunchShape shape_of(int device, const runtime::FusedCommand& command) {
+  return jit::launch_shape(*command.expression, command.further, properties_of(device).multiprocessors);
+}
+
+KernelCache::Key key_of(int device, const runtime::FusedCommand& command, const jit::LaunchShape& shape) {
+  return {architecture_of(device), jit::cuda_source(*command.expression, shape, 1 + command.further.size()),
+          command.expression->is_contracted};
 }
 
 }  // namespace
@@ -125,8 +130,11 @@ std::string why_no_fusion() {
 
 runtime::FusionLimits fusion_limits(int device) {
   constexpr int has_clusters = 90;
-  constexpr int blocks_a_cluster = 8;  // what every such device takes
-  return {kernels::reduce_chunk * (compute_capability(device) >= has_clusters ? blocks_a_cluster : 1), true};
+  constexpr int blocks_a_cluster = 8;      // what every such device takes
+  constexpr int has_long_parameters = 70;  // with CUDA 12.1 and later
+  const int capability = compute_capability(device);
+  return {kernels::reduce_chunk * (capability >= has_clusters ? blocks_a_cluster : 1), true,
+          capability >= has_long_parameters ? 32'764 : 4096};
 }
 
 void make_kernels(const runtime::Plan& plan) {
@@ -138,7 +146,8 @@ void make_kernels(const runtime::Plan& plan) {
   for (const runtime::PlannedCommand& planned : plan.commands) {
     const auto* fused = std::get_if<runtime::FusedCommand>(&planned.command->payload);
     if (fused == nullptr) continue;
-    auto key = key_of(planned.command->device.index, *fused);
+    const int device = planned.command->device.index;
+    auto key = key_of(device, *fused, shape_of(device, *fused));
     if (!KernelCache::get().has(key)) wanted.insert(std::move(key));
   }
   if (wanted.empty()) return;
@@ -164,16 +173,21 @@ void make_kernels(const runtime::Plan& plan) {
   if (failed != nullptr) std::rethrow_exception(failed);
 }
 
-CUkernel kernel_of(int device, const runtime::FusedCommand& command) {
-  return KernelCache::get().get(key_of(device, command));
+FusedKernel kernel_of(int device, const runtime::FusedCommand& command) {
+  const jit::LaunchShape shape = shape_of(device, command);
+  return {KernelCache::get().get(key_of(device, command, shape)), shape};
 }
 
-void launch_fused(CUkernel kernel, int device, const runtime::FusedCommand& command, void* const* addresses,
+void launch_fused(const FusedKernel& fused, int device, const runtime::FusedCommand& command, void* const* addresses,
                   const kernels::Target& target) {
   std::vector<kernels::RandomArgs> draws;
   for (const runtime::RandomCommand& draw : command.draws) draws.push_back(draw.args);
   jit::CudaLaunch launch =
-      jit::cuda_launch(*command.expression, addresses, command.scalars, draws, properties_of(device).multiprocessors);
+      command.further.empty()
+          ? jit::cuda_launch(*command.expression, fused.shape, addresses, command.scalars, draws,
+                             properties_of(device).multiprocessors)
+          : jit::cuda_launch_of_parts(*command.expression, command.further, fused.shape, addresses, command.scalars);
+  const CUkernel kernel = fused.kernel;
   void* parameters[] = {launch.parameters.data()};
   const auto grid = static_cast<unsigned>(launch.grid);
   const auto block = static_cast<unsigned>(launch.block);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "jit/launch_shape.hpp"
 #include "kernels/cuda.cuh"
 #include "runtime/backend.hpp"
 #include "runtime/command.hpp"
@@ -8,6 +9,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <string>
 
 namespace refrain::cuda {
@@ -20,11 +22,17 @@ runtime::FusionLimits fusion_limits(int device);
 /// Makes the kernels of a plan's fused commands, those that are not there yet side by side.
 void make_kernels(const runtime::Plan& plan);
 
+/// A kernel, and how it is launched.
+struct FusedKernel {
+  CUkernel kernel = nullptr;
+  jit::LaunchShape shape;
+};
+
 /// The kernel of a fused command, made now if it is not there yet; kept for good.
-CUkernel kernel_of(int device, const runtime::FusedCommand& command);
+FusedKernel kernel_of(int device, const runtime::FusedCommand& command);
 
 /// Puts a fused command where the target says.
-void launch_fused(CUkernel kernel, int device, const runtime::FusedCommand& command, void* const* addresses,
+void launch_fused(const FusedKernel& kernel, int device, const runtime::FusedCommand& command, void* const* addresses,
                   const kernels::Target& target);
 
 }  // namespace refrain::cuda

@@ -6,8 +6,10 @@
 #include "cuda/fused.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/scopes.hpp"
+#include "jit/expression.hpp"
 #include "kernels/cuda.cuh"
 #include "kernels/dependency.hpp"
+#include "kernels/random_plan.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/host_function.hpp"
 
@@ -28,7 +30,7 @@ struct Kernels {
   kernels::Target target;
   int device;
   void* const* addresses;
-  CUkernel fused = nullptr;  ///< of a fused command, where it is known already
+  FusedKernel fused = {};  ///< of a fused command, where it is known already
 
   void operator()(const runtime::EmptyCommand&) const { check(kernels::launch_empty(target), "launch_empty"); }
 
@@ -50,7 +52,7 @@ struct Kernels {
   }
 
   void operator()(const runtime::FusedCommand& command) const {
-    launch_fused(fused != nullptr ? fused : kernel_of(device, command), device, command, addresses, target);
+    launch_fused(fused.kernel != nullptr ? fused : kernel_of(device, command), device, command, addresses, target);
   }
 
   void operator()(const runtime::MoveCommand& command) const {
@@ -237,19 +239,23 @@ void run_command(cudaStream_t stream, const runtime::Command& command, void* con
 GraphCommand::GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources)
     : command_(command), addresses_(addresses) {
   const int device = command.device.index;
-  const auto place = [&](runtime::RandomCommand& draw) {
+  const auto place = [&](runtime::RandomCommand& draw, int blocks) {
     if (draw.absolute) return;
     const auto number = static_cast<std::size_t>(draw.number);
     auto& all = resources.counters;
     if (all.size() <= number) all.resize(number + 1);
     if (all[number] == nullptr) all[number] = std::make_unique<Counters>(device);
-    all[number]->place(draw.args.offset, draw.args.grid, draw.args);
+    all[number]->place(draw.args.offset, blocks, draw.args);
   };
   if (auto* draw = std::get_if<runtime::RandomCommand>(&command_.payload)) {
-    place(*draw);
+    place(*draw, draw->args.grid);
   } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command_.payload)) {
     fused_ = kernel_of(device, *fused);
-    for (runtime::RandomCommand& each : fused->draws) place(each);
+    for (std::size_t i = 0; i < fused->draws.size(); ++i) {
+      runtime::RandomCommand& each = fused->draws[i];
+      const std::int64_t threads = std::int64_t{each.args.grid} * kernels::random_block;
+      if (fused->expression->draws[i].same_as < 0) place(each, static_cast<int>(fused_.shape.blocks_for(threads)));
+    }
   } else if (const auto* upload = std::get_if<runtime::UploadCommand>(&command_.payload)) {
     resources.literals.push_back(std::make_unique<DeviceBytes>(device, *upload->owned));
     literal_ = resources.literals.back()->address();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/executable.hpp"
+#include "cuda/fused.hpp"
 #include "runtime/command.hpp"
 
 #include <cuda.h>
@@ -43,7 +44,7 @@ class GraphCommand {
   runtime::Command command_;
   void* const* addresses_;
   const void* literal_ = nullptr;
-  CUkernel fused_ = nullptr;
+  FusedKernel fused_;
 };
 
 }  // namespace refrain::cuda

@@ -37,7 +37,8 @@ std::optional<DType> scalar_dtype(const runtime::Command& command, int slot) {
     return static_cast<DType>(elementwise->args.in_type);
   }
   if (const auto* fused = std::get_if<runtime::FusedCommand>(&command.payload)) {
-    return static_cast<DType>(fused->expression->scalars[static_cast<std::size_t>(slot)]);
+    const auto& scalars = fused->expression->scalars;  // of each part
+    return static_cast<DType>(scalars[static_cast<std::size_t>(slot) % scalars.size()]);
   }
   return std::nullopt;
 }

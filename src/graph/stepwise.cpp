@@ -1,5 +1,6 @@
 #include "graph/stepwise.hpp"
 
+#include "jit/expression.hpp"
 #include "runtime/debugging.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
@@ -98,6 +99,9 @@ class Stepwise final : public runtime::Executable {
       place(*draw);
     } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command.payload)) {
       for (runtime::RandomCommand& each : fused->draws) place(each);
+      auto expression = std::make_shared<jit::Expression>(*fused->expression);
+      for (jit::Draw& each : expression->draws) each = {each.distribution, each.type};
+      fused->expression = std::move(expression);
     } else if (auto* upload = std::get_if<runtime::UploadCommand>(&command.payload)) {
       upload->bytes = *upload->owned;
     }

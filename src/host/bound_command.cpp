@@ -97,12 +97,29 @@ struct Binder {
     };
   }
 
+  /// Each from its own addresses and scalars on; nothing orders them.
+  static void run_parts(const BoundCommand& bound, std::span<const GeneratorPosition>) {
+    const auto& fused = std::get<runtime::FusedCommand>(bound.payload_);
+    const jit::Expression& first = *fused.expression;
+    const std::size_t arrays = first.outputs.size() + first.inputs.size();
+    const std::size_t scalars = first.scalars.size();
+    const std::span<const kernels::Value> all = fused.scalars;
+    const auto run_from = [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        const jit::Expression& part = i == 0 ? first : *fused.further[i - 1];
+        bound.engine_->run_part(part, bound.addresses_.data() + i * arrays, all.subspan(i * scalars, scalars));
+      }
+    };
+    bound.split_(std::ssize(fused.further) + 1, 1, run_from);
+  }
+
   BoundCommand::Run operator()(runtime::FusedCommand& command) const {
     self.addresses_.assign(addresses, addresses + access_count);
     const auto* old = before != nullptr ? std::get_if<runtime::FusedCommand>(&before->payload_) : nullptr;
     self.split_ = split_of(command);
     const bool is_same = old != nullptr && old->expression == command.expression;
     self.engine_ = is_same ? before->engine_ : std::make_shared<const jit::HostEngine>(command.expression);
+    if (!command.further.empty()) return run_parts;
     return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {
       const auto& fused = std::get<runtime::FusedCommand>(bound.payload_);
       thread_local std::vector<kernels::RandomArgs> drawn;

@@ -141,7 +141,8 @@ Split split_of(const runtime::RandomCommand& command) {
 
 Split split_of(const runtime::FusedCommand& command) {
   const jit::Expression& expression = *command.expression;
-  const auto size = static_cast<double>(expression.size);
+  auto size = static_cast<double>(expression.size);
+  for (const auto& part : command.further) size += static_cast<double>(part->size);
   double ns = 0;
   for (const jit::Instruction& instruction : expression.code) {
     if (instruction.kind == jit::Instruction::Kind::op) ns += size * op_ns(instruction.op, instruction.in_type);

@@ -7,6 +7,7 @@
 #include "kernels/random_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <sstream>
@@ -18,32 +19,9 @@ using kernels::Type;
 
 namespace {
 
-constexpr int block = 256;
-constexpr int access_bytes = 16;
-/// As that of the eager kernels (kernels/elementwise.cu).
-constexpr std::int64_t blocks_per_multiprocessor = 4096;
-
 const char* distribution_name(kernels::Distribution distribution) {
   constexpr const char* names[] = {"uniform", "normal", "bernoulli", "exponential", "randint32", "randint64"};
   return names[static_cast<int>(distribution)];
-}
-
-/// Threads a multiprocessor from which on a stencil's are given a vector each. A thread of it reads many single
-/// elements for a vector's sake, and one element each keeps more multiprocessors busy.
-constexpr std::int64_t threads_for_vectors = 512;
-
-bool is_stencil(const Expression& expression) {
-  return std::any_of(expression.inputs.begin(), expression.inputs.end(),
-                     [](const Layout& input) { return !input.wraps.empty() || input.window >= 0; });
-}
-
-/// Positions that one access of 16 bytes covers, of the widest type.
-int vector_width(const Expression& expression) {
-  std::int64_t widest = 1;
-  for (const auto* layouts : {&expression.inputs, &expression.outputs}) {
-    for (const Layout& layout : *layouts) widest = std::max<std::int64_t>(widest, element_size(layout.type));
-  }
-  return static_cast<int>(access_bytes / widest);
 }
 
 std::int64_t inner_stride(const Expression& expression, const Layout& layout) {
@@ -53,15 +31,18 @@ std::int64_t inner_stride(const Expression& expression, const Layout& layout) {
 /// Writes a kernel's text.
 class Writer {
  public:
-  explicit Writer(const Expression& expression) : e_(expression) {}
+  Writer(const Expression& expression, const LaunchShape& shape, std::size_t parts)
+      : e_(expression), shape_(shape), parts_(parts) {}
 
   std::string source() {
     write_parameters();
     write_positions();
-    if (e_.draws.empty()) {
-      write_plain_kernel();
-    } else {
+    if (!e_.draws.empty()) {
       write_drawing_kernel();
+    } else if (parts_ > 1) {
+      write_kernel_of_parts();
+    } else {
+      write_plain_kernel();
     }
     return text_.str();
   }
@@ -71,15 +52,16 @@ class Writer {
   const Layout& layout(std::size_t array) const {
     return array < e_.outputs.size() ? e_.outputs[array] : e_.inputs[array - e_.outputs.size()];
   }
+  bool is_strided(std::size_t array) const { return !layout(array).is_dense && !layout(array).is_single; }
   bool is_strided() const {
     for (std::size_t i = 0; i < arrays(); ++i) {
-      if (!layout(i).is_dense) return true;
+      if (is_strided(i)) return true;
     }
     return !e_.windows.empty();
   }
 
   /// Whether positions are computed with in 32 bits: only where axes are.
-  bool has_narrow_axes() const { return is_strided() && is_narrow(e_); }
+  bool has_narrow_axes() const { return is_strided() && shape_.is_narrow; }
 
   void write_parameters() {
     text_ << "#include \"kernels/dependency.hpp\"\n#include \"kernels/elementwise.hpp\"\n";
@@ -146,7 +128,7 @@ class Writer {
     }
     text_ << "  const Index i0 = rest0;\n";
     for (std::size_t i = 0; i < arrays(); ++i) {
-      if (layout(i).is_dense) continue;
+      if (!is_strided(i)) continue;
       text_ << "  const Index o" << i << " = 0";
       for (int axis = 0; axis < e_.ndim; ++axis) {
         const auto& wraps = layout(i).wraps;
@@ -160,7 +142,9 @@ class Writer {
     }
   }
 
-  std::string offset(std::size_t array) const { return layout(array).is_dense ? "at" : "o" + std::to_string(array); }
+  std::string offset(std::size_t array) const {
+    return layout(array).is_dense ? "at" : layout(array).is_single ? "0" : "o" + std::to_string(array);
+  }
 
   void write_load(std::size_t input) {
     const std::size_t array = e_.outputs.size() + input;
@@ -236,58 +220,125 @@ class Writer {
     text_ << ";\n";
   }
 
-  /// As kernels/elementwise.cuh: whole vectors, then single positions.
-  void write_plain_kernel() {
-    const int width = vector_width(e_);
-    text_ << "extern \"C\" __global__ void __launch_bounds__(" << block
-          << ") fused_kernel(const __grid_constant__ Args args) {\n  wait_for_dependency();\n"
-             "  const i64 thread = static_cast<i64>(blockIdx.x) * "
-          << block << " + threadIdx.x;\n  const i64 threads = static_cast<i64>(gridDim.x) * " << block << ";\n";
-    if (width > 1) {
-      text_ << "  for (i64 i = thread * " << width << "; i < args.vector_end; i += threads * " << width << ") run<"
-            << width << ">(args, static_cast<Index>(i));\n";
-    }
-    text_ << "  for (i64 i = args.vector_end + thread; i < args.size; i += threads) run<1>(args, "
-             "static_cast<Index>(i));\n}\n";
+  void write_head(const char* parameter) {
+    text_ << "extern \"C\" __global__ void __launch_bounds__(" << LaunchShape::most_threads
+          << ") fused_kernel(const __grid_constant__ " << parameter << ") {\n  wait_for_dependency();\n";
   }
 
-  /// As `random_thread`: each thread's numbers lie `threads` apart.
+  /// As kernels/elementwise.cuh: whole vectors, then single positions. A loop only where a thread may have two turns.
+  void write_turns() {
+    const int width = shape_.width;
+    const auto write = [&](const std::string& first, const std::string& end, const std::string& step, int n) {
+      text_ << "  ";
+      if (shape_.has_one_turn) {
+        text_ << "if (const i64 i = " << first << "; i < " << end << ")";
+      } else {
+        text_ << "for (i64 i = " << first << "; i < " << end << "; i += " << step << ")";
+      }
+      text_ << " run<" << n << ">(args, static_cast<Index>(i));\n";
+    };
+    if (width > 1) {
+      const std::string by = " * " + std::to_string(width);
+      write("thread" + by, "args.vector_end", "threads" + by, width);
+      write("args.vector_end + thread", "args.size", "threads", 1);
+    } else {
+      write("thread", "args.size", "threads", 1);
+    }
+  }
+
+  void write_plain_kernel() {
+    write_head("Args args");
+    text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
+    if (!shape_.has_one_turn) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
+    write_turns();
+    text_ << "}\n";
+  }
+
+  /// Parts that have 2^c blocks each lie side by side, c ascending, so that a block finds its own without a search.
+  void write_kernel_of_parts() {
+    text_ << "struct Parts {\n  i32 first_blocks[" << block_classes << "];\n  i32 first_parts[" << block_classes
+          << "];\n  Args parts[" << parts_ << "];\n};\n";
+    write_head("Parts all");
+    text_ << "  const i32 block = blockIdx.x;\n  i32 c = 0;\n#pragma unroll\n  for (int k = 1; k < " << block_classes
+          << "; ++k) c += block >= all.first_blocks[k];\n"
+             "  const i32 after = block - all.first_blocks[c];\n"
+             "  const Args& args = all.parts[all.first_parts[c] + (after >> c)];\n"
+             "  const i64 thread = (after & ((1 << c) - 1)) * blockDim.x + threadIdx.x;\n";
+    if (!shape_.has_one_turn) text_ << "  const i64 threads = blockDim.x << c;\n";
+    write_turns();
+    text_ << "}\n";
+  }
+
+  /// Seeds and offsets, and the counters of the next replay once all of a block have read its own.
+  void write_counters() {
+    std::ostringstream stores;
+    for (std::size_t i = 0; i < e_.draws.size(); ++i) {
+      const Draw& draw = e_.draws[i];
+      const std::string k = std::to_string(i);
+      text_ << "  using D" << k << " = Draw<Distribution::" << distribution_name(draw.distribution) << ", "
+            << stored_name(draw.type) << ">;\n  const RandomArgs& a" << k << " = args.draws[" << k << "];\n  const D"
+            << k << " of" << k << "(a" << k << ");\n";
+      if (draw.same_as >= 0) {
+        text_ << "  const u64 seed" << k << " = seed" << draw.same_as << ";\n  const u64 offset" << k << " = offset"
+              << draw.same_as << " + (a" << k << ".offset - a" << draw.same_as << ".offset);\n";
+      } else if (draw.is_counted) {
+        text_ << "  const u64 seed" << k << " = a" << k << ".counter_cells[0];\n  const u64 offset" << k << " = a" << k
+              << ".counters[blockIdx.x];\n  const u64 next" << k << " = offset" << k << " + a" << k
+              << ".counter_cells[1];\n";
+        stores << "    a" << k << ".counters[blockIdx.x] = next" << k << ";\n";
+      } else {
+        text_ << "  const u64 seed" << k << " = a" << k << ".seed;\n  const u64 offset" << k << " = a" << k
+              << ".offset;\n";
+      }
+    }
+    if (stores.str().empty()) return;
+    text_ << "  __syncthreads();\n  if (threadIdx.x == 0) {\n" << stores.str() << "  }\n";
+  }
+
+  /// As `random_thread`: each thread's numbers lie `threads` apart. Where one number a thread is enough, nothing of the
+  /// others is made.
   void write_drawing_kernel() {
     const int numbers = kernels::numbers_per_draw(e_.draws[0].distribution, e_.draws[0].type);
-    text_ << "extern \"C\" __global__ void __launch_bounds__(" << kernels::random_block
-          << ") fused_kernel(const __grid_constant__ Args args) {\n  wait_for_dependency();\n"
-             "  const i64 thread = static_cast<i64>(blockIdx.x) * "
-          << kernels::random_block << " + threadIdx.x;\n  const i64 threads = static_cast<i64>(gridDim.x) * "
-          << kernels::random_block << ";\n";
-    for (std::size_t i = 0; i < e_.draws.size(); ++i) {
-      text_ << "  using D" << i << " = Draw<Distribution::" << distribution_name(e_.draws[i].distribution) << ", "
-            << stored_name(e_.draws[i].type) << ">;\n  const RandomArgs& a" << i << " = args.draws[" << i
-            << "];\n  const bool counted" << i << " = a" << i << ".counters != nullptr;\n  const u64 seed" << i
-            << " = counted" << i << " ? a" << i << ".counter_cells[0] : a" << i << ".seed;\n  const u64 offset" << i
-            << " = counted" << i << " ? a" << i << ".counters[blockIdx.x] : a" << i << ".offset;\n  const D" << i
-            << " of" << i << "(a" << i << ");\n";
-    }
+    write_head("Args args");
+    text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
+    if (!shape_.has_one_turn || e_.has_sums()) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
     if (e_.has_sums()) text_ << "  u64 sums[" << e_.reductions.size() << "] = {};\n";
+    write_counters();
+    const auto write_numbers = [&](const char* round) {
+      // All words first, so that a draw need not wait for another's numbers.
+      for (std::size_t i = 0; i < e_.draws.size(); ++i) {
+        text_ << "    const Words w" << i << " = philox(seed" << i << ", static_cast<u64>(thread), offset" << i
+              << " / 4" << round << ");\n";
+      }
+      for (std::size_t i = 0; i < e_.draws.size(); ++i) {
+        text_ << "    " << stored_name(e_.draws[i].type) << " n" << i << "[" << numbers << "];\n    of" << i
+              << ".make(w" << i << ", n" << i << ");\n";
+      }
+    };
+    const auto write_run = [&](const char* at, const char* number) {
+      text_ << "run<1>(args, static_cast<Index>(" << at << ")";
+      for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", n" << i << "[" << number << "]";
+      text_ << (e_.has_sums() ? ", sums" : "") << ");\n";
+    };
+    if (shape_.has_one_turn) {
+      text_ << "  if (thread < args.size) {\n";
+      write_numbers("");
+      text_ << "    ";
+      write_run("thread", "0");
+      text_ << "  }\n";
+      write_sums();
+      text_ << "}\n";
+      return;
+    }
     text_ << "  u64 round = 0;\n  for (i64 base = thread; base < args.size; base += threads * " << numbers
           << ", ++round) {\n";
-    for (std::size_t i = 0; i < e_.draws.size(); ++i) {
-      text_ << "    " << stored_name(e_.draws[i].type) << " n" << i << "[" << numbers << "];\n    of" << i
-            << ".make(philox(seed" << i << ", static_cast<u64>(thread), offset" << i << " / 4 + round), n" << i
-            << ");\n";
-    }
+    write_numbers(" + round");
     text_ << "#pragma unroll\n    for (int k = 0; k < " << numbers
-          << "; ++k) {\n      const i64 at = base + k * threads;\n      if (at < args.size) run<1>(args, "
-             "static_cast<Index>(at)";
-    for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", n" << i << "[k]";
-    if (e_.has_sums()) text_ << ", sums";
-    text_ << ");\n    }\n  }\n";
+          << "; ++k) {\n      const i64 at = base + k * threads;\n      if (at < args.size) ";
+    write_run("at", "k");
+    text_ << "    }\n  }\n";
     write_sums();
-    text_ << "  __syncthreads();\n  if (threadIdx.x == 0) {\n";
-    for (std::size_t i = 0; i < e_.draws.size(); ++i) {
-      text_ << "    if (counted" << i << ") a" << i << ".counters[blockIdx.x] = offset" << i << " + a" << i
-            << ".counter_cells[1];\n";
-    }
-    text_ << "  }\n}\n";
+    text_ << "}\n";
   }
 
   /// Each block's part, and zeros for those that no block has.
@@ -303,25 +354,22 @@ class Writer {
   }
 
   const Expression& e_;
+  const LaunchShape& shape_;
+  const std::size_t parts_;
   std::ostringstream text_;
 };
 
-}  // namespace
-
-std::string cuda_source(const Expression& expression) {
-  return expression.has_rows() ? rows_source(expression) : Writer(expression).source();
-}
-
-CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std::span<const kernels::Value> scalars,
-                       std::span<const kernels::RandomArgs> draws, int multiprocessors) {
-  if (expression.has_rows()) return rows_launch(expression, addresses, scalars);
+/// Appends the kernel's arguments of one expression.
+/// @return turns of threads
+std::int64_t pack(ParameterBlock& packer, const Expression& expression, const LaunchShape& shape,
+                  void* const* addresses, std::span<const kernels::Value> scalars) {
   const std::size_t outputs = expression.outputs.size();
   const std::size_t arrays = outputs + expression.inputs.size();
-  const std::int64_t width = vector_width(expression);
+  const int width = shape.width;
   const auto layout = [&](std::size_t i) -> const Layout& {
     return i < outputs ? expression.outputs[i] : expression.inputs[i - outputs];
   };
-  bool is_aligned = true;
+  bool is_aligned = has_vectors(expression, width);
   bool is_strided = !expression.windows.empty();
   for (std::size_t i = 0; i < arrays; ++i) {
     const Layout& of = layout(i);
@@ -330,16 +378,8 @@ CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std
     if (is_vector && reinterpret_cast<std::uintptr_t>(addresses[i]) % static_cast<std::uintptr_t>(bytes) != 0) {
       is_aligned = false;
     }
-    if (of.is_dense) continue;
-    is_strided = true;
-    for (int axis = 0; is_vector && axis < expression.ndim - 1; ++axis) {
-      if (of.strides[axis] % width != 0) is_aligned = false;
-    }
+    is_strided = is_strided || (!of.is_dense && !of.is_single);
   }
-  if (expression.ndim > 1 && expression.extents[expression.ndim - 1] % width != 0) is_aligned = false;
-  if (is_stencil(expression) && expression.size / width < multiprocessors * threads_for_vectors) is_aligned = false;
-  CudaLaunch launch;
-  ParameterBlock packer;
   packer.add(expression.size);
   packer.add(is_aligned && width > 1 ? expression.size / width * width : std::int64_t{0});
   if (expression.has_sums()) packer.add(expression.parts);
@@ -350,23 +390,70 @@ CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std
   if (is_strided) {
     for (int axis = 0; axis < expression.ndim; ++axis) packer.add(expression.extents[axis]);
     for (int axis = 0; axis < expression.ndim; ++axis) {
-      packer.add(is_narrow(expression) ? divisor(expression.extents[axis]) : Divisor{0, 0});
+      packer.add(shape.is_narrow ? divisor(expression.extents[axis]) : Divisor{0, 0});
     }
     for (std::size_t i = 0; i < arrays; ++i) {
       for (int axis = 0; axis < expression.ndim; ++axis) packer.add(layout(i).strides[axis]);
     }
   }
   for (const std::int64_t number : move_members(expression, addresses + outputs, width)) packer.add(number);
+  return is_aligned ? (expression.size - 1) / width + 1 : expression.size;
+}
+
+}  // namespace
+
+std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts) {
+  return expression.has_rows() ? rows_source(expression) : Writer(expression, shape, parts).source();
+}
+
+CudaLaunch cuda_launch(const Expression& expression, const LaunchShape& shape, void* const* addresses,
+                       std::span<const kernels::Value> scalars, std::span<const kernels::RandomArgs> draws,
+                       int multiprocessors) {
+  if (expression.has_rows()) return rows_launch(expression, addresses, scalars);
+  CudaLaunch launch;
+  ParameterBlock packer;
+  const std::int64_t turns = pack(packer, expression, shape, addresses, scalars);
   for (const kernels::RandomArgs& draw : draws) packer.add(draw);
   launch.parameters = std::move(packer.all);
-  if (!draws.empty()) {
-    launch.grid = expression.grid;
-    launch.block = kernels::random_block;
-    return launch;
+  launch.block = shape.block;
+  launch.grid = draws.empty() ? std::min(shape.blocks_for(turns), most_blocks(multiprocessors))
+                              : shape.blocks_for(std::int64_t{expression.grid} * kernels::random_block);
+  return launch;
+}
+
+CudaLaunch cuda_launch_of_parts(const Expression& expression, Further further, const LaunchShape& shape,
+                                void* const* addresses, std::span<const kernels::Value> scalars) {
+  const std::size_t arrays = expression.outputs.size() + expression.inputs.size();
+  const std::size_t scalars_each = expression.scalars.size();
+  ParameterBlock classes[block_classes];
+  std::int32_t counts[block_classes] = {};
+  for (std::size_t i = 0; i <= further.size(); ++i) {
+    const Expression& part = i == 0 ? expression : *further[i - 1];
+    ParameterBlock packer;
+    const auto own_scalars = scalars.subspan(i * scalars_each, scalars_each);
+    const std::int64_t turns = pack(packer, part, shape, addresses + i * arrays, own_scalars);
+    const auto blocks = static_cast<std::uint64_t>(shape.blocks_for(turns));
+    const int c = std::min(static_cast<int>(std::bit_width(blocks - 1)), block_classes - 1);
+    classes[c].all.insert(classes[c].all.end(), packer.all.begin(), packer.all.end());
+    ++counts[c];
   }
-  const std::int64_t turns = is_aligned ? (expression.size - 1) / width + 1 : expression.size;
-  launch.grid = std::min((turns - 1) / block + 1, multiprocessors * blocks_per_multiprocessor);
-  launch.block = block;
+  std::int32_t tables[2][block_classes] = {};  // first blocks, first parts
+  std::int32_t block = 0;
+  std::int32_t part = 0;
+  CudaLaunch launch;
+  for (int c = 0; c < block_classes; ++c) {
+    tables[0][c] = block;
+    tables[1][c] = part;
+    block += counts[c] << c;
+    part += counts[c];
+  }
+  launch.block = shape.block;
+  launch.grid = block;
+  ParameterBlock all;
+  all.add(tables);
+  launch.parameters = std::move(all.all);
+  for (const ParameterBlock& of : classes)
+    launch.parameters.insert(launch.parameters.end(), of.all.begin(), of.all.end());
   return launch;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "jit/expression.hpp"
+#include "jit/launch_shape.hpp"
 
 #include <cstddef>
 #include <span>
@@ -9,9 +10,10 @@
 
 namespace refrain::jit {
 
-/// CUDA C++ of an expression: one kernel, `fused_kernel`, and the sources of kernels/ that it includes by name. What
-/// differs between expressions of one structure, extents, strides and scalars, is a parameter and not in the text.
-std::string cuda_source(const Expression& expression);
+/// CUDA C++ of an expression, or of so many parts of its structure: one kernel, `fused_kernel`, and the sources of
+/// kernels/ that it includes by name. What differs between expressions of one structure, extents, strides and scalars,
+/// is a parameter and not in the text.
+std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts = 1);
 
 /// How the kernel is launched.
 struct CudaLaunch {
@@ -21,8 +23,13 @@ struct CudaLaunch {
 };
 
 /// `addresses`: of the outputs, then the inputs. `draws`: with seed and offset, or counters.
-CudaLaunch cuda_launch(const Expression& expression, void* const* addresses, std::span<const kernels::Value> scalars,
-                       std::span<const kernels::RandomArgs> draws, int multiprocessors);
+CudaLaunch cuda_launch(const Expression& expression, const LaunchShape& shape, void* const* addresses,
+                       std::span<const kernels::Value> scalars, std::span<const kernels::RandomArgs> draws,
+                       int multiprocessors);
+
+/// `addresses`, `scalars`: of the first part, then of the further ones.
+CudaLaunch cuda_launch_of_parts(const Expression& expression, Further further, const LaunchShape& shape,
+                                void* const* addresses, std::span<const kernels::Value> scalars);
 
 /// A header that sources include.
 struct KernelSource {

@@ -43,6 +43,7 @@ struct Window {
 struct Layout {
   kernels::Type type = kernels::Type::float32;
   bool is_dense = true;                          ///< position i is element i
+  bool is_single = false;                        ///< every position is the first element
   std::int64_t strides[kernels::max_ndim] = {};  ///< in elements, by the expression's axes
   /// Of an output: an input lies in the same memory, so that nothing is written before all is read.
   bool is_in_place = false;
@@ -92,6 +93,8 @@ struct Reduction {
 struct Draw {
   kernels::Distribution distribution = kernels::Distribution::uniform;
   kernels::Type type = kernels::Type::float32;
+  bool is_counted = false;  ///< in a graph: seed and offset are those of the counters
+  int same_as = -1;         ///< an earlier draw of the same generator, whose counters say where both begin
 
   bool operator==(const Draw&) const = default;
 };
@@ -128,7 +131,15 @@ struct Expression {
   std::int64_t rows() const noexcept { return size / row_length(); }
   /// Whether an array has one element a row.
   bool is_of_rows(const Layout& layout) const noexcept { return has_rows() && layout.strides[ndim - 1] == 0; }
+  /// Whether an input is read elsewhere than at the position, or at some positions only.
+  bool is_moved() const noexcept;
+  /// Bytes of the parameters that a kernel of it takes. It has no draws, reductions, or inputs that are read elsewhere.
+  std::int64_t parameter_bytes() const noexcept;
   bool operator==(const Expression&) const = default;
 };
+
+/// What all expressions that are at their positions have in common that the same kernel, or the same loops, can run:
+/// sizes, extents and strides are their parameters, as far as not even the inner stride's kind (0, 1, another) differs.
+Expression structure_of(const Expression& expression);
 
 }  // namespace refrain::jit

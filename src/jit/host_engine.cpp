@@ -48,14 +48,16 @@ void over_rows(std::int64_t row, std::int64_t begin, std::int64_t end, std::int6
 
 class HostEngine::Frame {
  public:
-  Frame(const HostEngine& engine, void* const* addresses, std::span<const kernels::Value> scalars)
+  Frame(const HostEngine& engine, const Expression& expression, void* const* addresses,
+        std::span<const kernels::Value> scalars)
       : engine_(engine),
-        expression_(*engine.expression_),
+        expression_(expression),
         outputs_(expression_.outputs.size()),
         segments_(expression_.windows.size()) {
     const std::size_t arrays = outputs_ + expression_.inputs.size();
     const std::size_t draws = expression_.draws.size();
-    const std::size_t tables = (arrays * sizeof(RowInput) + scalars.size() * 8 + 63) / 64 * 64;
+    const std::size_t values = scalars.size() + engine.singles_.size();
+    const std::size_t tables = (arrays * sizeof(RowInput) + values * 8 + 63) / 64 * 64;
     registers_ = scratch(tables + (static_cast<std::size_t>(engine.registers_) + draws) * register_bytes);
     drawn_ = registers_ + static_cast<std::size_t>(engine.registers_) * register_bytes;
     std::byte* const rest = drawn_ + draws * register_bytes;
@@ -66,6 +68,8 @@ class HostEngine::Frame {
       scalars_[i] = kernels::scalar_bits(expression_.scalars[i], scalars[i]);
     }
     addresses_ = addresses;
+    singles_ = scalars_ + scalars.size();
+    for (const Op& op : engine.singles_) engine.run_op(*this, op, {0, 1});
   }
 
   /// All arrays at this position, the first of n of a tile.
@@ -130,6 +134,7 @@ class HostEngine::Frame {
         const std::int64_t bytes = first_drawn_ * element_size(expression_.draws[number].type);
         return {drawn_ + number * register_bytes + bytes, 1};
       }
+      case Source::Kind::single: return {&singles_[number], 0};
       case Source::Kind::own: break;
     }
     return {registers_ + number * register_bytes, 1};
@@ -151,6 +156,7 @@ class HostEngine::Frame {
   std::byte* drawn_;
   RowInput* at_;
   kernels::u64* scalars_;
+  kernels::u64* singles_;
   void* const* addresses_;
   std::int64_t first_drawn_ = 0;
   std::vector<std::vector<Segment>> segments_;  ///< by window
@@ -169,7 +175,7 @@ HostEngine::HostEngine(std::shared_ptr<const Expression> expression)
 HostEngine::~HostEngine() = default;
 
 void HostEngine::find_rooms() {
-  bool is_one_row = true;
+  is_one_row_ = true;
   std::int64_t dense[kernels::max_ndim];
   std::int64_t inner = 1;
   for (int axis = expression_->ndim - 1; axis >= 0; --axis) {
@@ -178,7 +184,7 @@ void HostEngine::find_rooms() {
   }
   const auto look_at = [&](const Layout& layout) {
     const auto* const end = layout.strides + expression_->ndim;
-    is_one_row = is_one_row && (layout.is_dense || !layout.wraps.empty() || std::equal(layout.strides, end, dense) ||
+    is_one_row_ = is_one_row_ && (layout.is_dense || !layout.wraps.empty() || std::equal(layout.strides, end, dense) ||
                                 std::all_of(layout.strides, end, [](std::int64_t stride) { return stride == 0; }));
   };
   for (const Layout& output : expression_->outputs) look_at(output);
@@ -193,7 +199,21 @@ void HostEngine::find_rooms() {
     const int window = expression_->inputs[input].window;
     if (window >= 0 && parts_[i] != window) rooms_[input] = registers_++;
   }
-  row_ = is_one_row ? expression_->size : expression_->extents[expression_->ndim - 1];
+}
+
+std::vector<bool> HostEngine::find_singles() const {
+  std::vector<bool> is_single;
+  for (const Instruction& instruction : expression_->code) {
+    bool is_same = instruction.kind == Instruction::Kind::scalar || instruction.kind == Instruction::Kind::op;
+    if (instruction.kind == Instruction::Kind::load) {
+      is_same = expression_->inputs[static_cast<std::size_t>(instruction.number)].is_single;
+    }
+    for (int k = 0; k < instruction.operand_count(); ++k) {
+      is_same = is_same && is_single[static_cast<std::size_t>(instruction.operands[k])];
+    }
+    is_single.push_back(is_same);
+  }
+  return is_single;
 }
 
 HostEngine::Op HostEngine::make_op(std::size_t number, const std::vector<Source>& values) const {
@@ -231,6 +251,7 @@ bool HostEngine::writes_into_choice(std::size_t number, const std::vector<std::s
 }
 
 void HostEngine::place_values() {
+  const std::vector<bool> is_single = find_singles();
   const auto& code = expression_->code;
   constexpr std::size_t never = SIZE_MAX;
   std::vector<std::size_t> last_use(code.size(), never);
@@ -251,13 +272,13 @@ void HostEngine::place_values() {
       values.push_back({kind, instruction.number});
       continue;
     }
-    if (is_choice && i > 0 && writes_into_choice(i - 1, last_use)) {
+    if (is_choice && i > 0 && !is_single[i - 1] && writes_into_choice(i - 1, last_use)) {
       values.push_back(values.back());
       continue;
     }
     Op op = make_op(i, values);
     Source choice{};
-    const bool is_part_of_choice = writes_into_choice(i, last_use);
+    const bool is_part_of_choice = !is_single[i] && writes_into_choice(i, last_use);
     if (is_part_of_choice) {
       const auto other = static_cast<std::size_t>(code[i + 1].operands[1]);
       const bool is_over = values[other].kind == Source::Kind::own && last_use[other] == i + 1 &&
@@ -267,6 +288,12 @@ void HostEngine::place_values() {
         ops_.push_back(
             {kernels::Finders<kernels::RowOf>::copy(instruction.type, instruction.type), 1, {values[other]}, choice});
       }
+    }
+    if (is_single[i]) {
+      op.result = {Source::Kind::single, static_cast<int>(singles_.size())};
+      singles_.push_back(op);
+      values.push_back(op.result);
+      continue;
     }
     // A row may write what it reads, element by element: of one size only.
     std::vector<int> free_afterwards;
@@ -312,6 +339,10 @@ HostEngine::Source HostEngine::result_of(std::size_t instruction, std::vector<in
   return {Source::Kind::own, number};
 }
 
+std::int64_t HostEngine::row_of(const Expression& expression) const noexcept {
+  return is_one_row_ ? expression.size : expression.extents[expression.ndim - 1];
+}
+
 void HostEngine::run_op(const Frame& frame, const Op& op, Segment segment) const {
   const auto [begin, end] = segment;
   RowInput inputs[kernels::max_inputs];
@@ -344,8 +375,8 @@ void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
   }
 }
 
-void HostEngine::run_rows(Frame& frame, std::int64_t begin, std::int64_t end) const {
-  over_rows(row_, begin, end, tile, [&](std::int64_t at, std::int64_t n) {
+void HostEngine::run_rows(Frame& frame, const Expression& expression, std::int64_t begin, std::int64_t end) const {
+  over_rows(row_of(expression), begin, end, tile, [&](std::int64_t at, std::int64_t n) {
     frame.go_to(at, n);
     run_tile(frame, n);
   });
@@ -367,11 +398,12 @@ void HostEngine::run_drawn(Frame& frame, std::span<const kernels::RandomArgs> dr
     }
     for (int plane = 0; plane < planes; ++plane) {
       const std::int64_t from = first + plane * grid * random_block;
-      over_rows(row_, from, std::min(from + random_tile, size), random_tile, [&](std::int64_t at, std::int64_t count) {
-        frame.take_drawn(plane, at - from);
-        frame.go_to(at, count);
-        run_tile(frame, count);
-      });
+      over_rows(row_of(*expression_), from, std::min(from + random_tile, size), random_tile,
+                [&](std::int64_t at, std::int64_t count) {
+                  frame.take_drawn(plane, at - from);
+                  frame.go_to(at, count);
+                  run_tile(frame, count);
+                });
     }
   }
 }
@@ -382,17 +414,23 @@ void HostEngine::run(void* const* addresses, std::span<const kernels::Value> sca
   if (rows_ != nullptr) return rows_->run(addresses, scalars, split);
   if (draws.empty()) {
     split(expression_->size, part_step, [&](std::int64_t begin, std::int64_t end) {
-      Frame frame(*this, addresses, scalars);
-      run_rows(frame, begin, end);
+      Frame frame(*this, *expression_, addresses, scalars);
+      run_rows(frame, *expression_, begin, end);
     });
     return;
   }
   const std::int64_t in_round = static_cast<std::int64_t>(expression_->grid) * random_block *
                                 kernels::numbers_per_draw(draws[0].distribution, draws[0].type);
   split(((expression_->size - 1) / in_round + 1) * expression_->grid, 1, [&](std::int64_t begin, std::int64_t end) {
-    Frame frame(*this, addresses, scalars);
+    Frame frame(*this, *expression_, addresses, scalars);
     run_drawn(frame, draws, begin, end);
   });
+}
+
+void HostEngine::run_part(const Expression& part, void* const* addresses,
+                          std::span<const kernels::Value> scalars) const {
+  Frame frame(*this, part, addresses, scalars);
+  run_rows(frame, part, 0, part.size);
 }
 
 }  // namespace refrain::jit

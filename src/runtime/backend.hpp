@@ -156,8 +156,9 @@ struct PoolStats {
 
 /// What a device's fused commands can have.
 struct FusionLimits {
-  std::int64_t longest_row = 0;  ///< elements of a row that is reduced
-  bool sums_of_draws = false;    ///< integers made of drawn numbers are summed as they are drawn
+  std::int64_t longest_row = 0;                ///< elements of a row that is reduced
+  bool sums_of_draws = false;                  ///< integers made of drawn numbers are summed as they are drawn
+  std::int64_t most_parameter_bytes = 32'764;  ///< of one command
 };
 
 class Backend {

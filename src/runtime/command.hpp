@@ -89,11 +89,15 @@ struct RandomCommand {
   bool absolute = false;               ///< after a recorded `manual_seed`: the offset is the same in every replay
 };
 
-/// Several elementwise commands and draws as one. Its accesses are those of the expression's outputs, then its inputs.
+/// Several elementwise commands and draws as one. Its accesses are those of the expression's outputs, then its inputs;
+/// after them, and after its scalars, come those of each further part.
 struct FusedCommand {
   std::shared_ptr<const jit::Expression> expression;
   std::vector<kernels::Value> scalars;
   std::vector<RandomCommand> draws;  ///< as they were, without addresses
+  /// Parts of the same structure that nothing orders with it or with each other, over positions of their own; without
+  /// draws.
+  std::vector<std::shared_ptr<const jit::Expression>> further;
 };
 
 /// Up to so many bytes an upload is taken at once, without waiting for the stream.

@@ -5,7 +5,12 @@
 #include "kernels/elementwise.hpp"
 #include "support.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <initializer_list>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +27,8 @@ using kernels::Type;
 constexpr Type all_types[] = {Type::bool_,   Type::uint8,    Type::int32,   Type::int64,
                               Type::float16, Type::bfloat16, Type::float32, Type::float64};
 
+constexpr int multiprocessors = 132;
+
 /// Writes an expression over 1000 positions, or 10 rows of 100.
 class Maker {
  public:
@@ -36,6 +43,7 @@ class Maker {
     jit::Layout of;
     of.type = type;
     of.is_dense = strides.size() == 0;
+    of.is_single = !of.is_dense && std::all_of(strides.begin(), strides.end(), [](auto stride) { return stride == 0; });
     std::copy(strides.begin(), strides.end(), of.strides);
     if (strides.size() == 0) of.strides[made.ndim - 1] = 1;
     return of;
@@ -89,12 +97,20 @@ class Maker {
   }
 
   /// NVRTC makes machine code of it.
-  void require_compiled() const {
+  void require_compiled(jit::Further further = {}) const {
+    const jit::LaunchShape shape = jit::launch_shape(made, further, multiprocessors);
     try {
-      BOOST_TEST(cuda::compile_kernel(jit::cuda_source(made), "sm_90").find("fused_kernel") != std::string::npos);
+      const std::string code = cuda::compile_kernel(jit::cuda_source(made, shape, 1 + further.size()), "sm_90");
+      BOOST_TEST(code.find("fused_kernel") != std::string::npos);
     } catch (const Error& error) {
       BOOST_ERROR(error.what());
     }
+  }
+  /// The shape that it is launched in when it has so many positions.
+  jit::LaunchShape shape_at(std::int64_t size) const {
+    jit::Expression sized = made;
+    sized.size = sized.extents[0] = size;
+    return jit::launch_shape(sized, {}, multiprocessors);
   }
 
   jit::Expression made;
@@ -293,6 +309,20 @@ BOOST_AUTO_TEST_CASE(windows_compile) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(draws_with_counters_compile_for_one_number_a_thread_and_for_more) {
+  for (const std::int64_t size : {1000, 100000}) {
+    Maker maker;
+    maker.made.size = maker.made.extents[0] = size;
+    const int a = maker.draw(Distribution::normal, Type::float32);
+    const int b = maker.draw(Distribution::normal, Type::float32);
+    for (jit::Draw& draw : maker.made.draws) draw.is_counted = true;
+    maker.made.draws[1].same_as = 0;
+    maker.output(maker.add({Instruction::Kind::op, ElementwiseOp::add, Type::float32, Type::float32, {a, b, -1}, 0}));
+    BOOST_TEST(jit::launch_shape(maker.made, {}, multiprocessors).has_one_turn == (size == 1000));
+    maker.require_compiled();
+  }
+}
+
 BOOST_AUTO_TEST_CASE(contraction_is_another_kernel) {
   Maker maker;
   const int x = maker.input(Type::float32);
@@ -301,10 +331,82 @@ BOOST_AUTO_TEST_CASE(contraction_is_another_kernel) {
     return maker.add({Instruction::Kind::op, kind, Type::float32, Type::float32, {a, b, -1}, 0});
   };
   maker.output(op(ElementwiseOp::add, op(ElementwiseOp::mul, x, y), y));
-  const std::string source = jit::cuda_source(maker.made);
+  const std::string source = jit::cuda_source(maker.made, jit::launch_shape(maker.made, {}, multiprocessors));
   const std::string exact = cuda::compile_kernel(source, "sm_90");
   BOOST_TEST((cuda::compile_kernel(source, "sm_90", false) == exact));
   BOOST_TEST((cuda::compile_kernel(source, "sm_90", true) != exact));
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_one_structure_compile_and_are_found_by_their_blocks) {
+  Maker maker;
+  const int a = maker.input(Type::float32);
+  const int one = maker.input(Type::float32, {0});
+  const int b = maker.scalar(Type::float32);
+  const int product =
+      maker.add({Instruction::Kind::op, ElementwiseOp::mul, Type::float32, Type::float32, {a, b, -1}, 0});
+  maker.output(
+      maker.add({Instruction::Kind::op, ElementwiseOp::add, Type::float32, Type::float32, {product, one, -1}, 0}));
+  std::vector<std::shared_ptr<const jit::Expression>> further;
+  for (const std::int64_t size : {1, 60000, 5000}) {
+    jit::Expression part = maker.made;
+    part.size = part.extents[0] = size;
+    BOOST_TEST((jit::structure_of(part) == jit::structure_of(maker.made)));
+    further.push_back(std::make_shared<const jit::Expression>(part));
+  }
+  maker.require_compiled(further);
+
+  const jit::LaunchShape shape = jit::launch_shape(maker.made, further, multiprocessors);
+  alignas(16) static float memory[4] = {};
+  std::vector<void*> addresses(12, memory);
+  addresses[7] = memory + 1;  // an input of the third part, which is gone through one by one
+  std::vector<kernels::Value> scalars(4);
+  for (std::size_t i = 0; i < scalars.size(); ++i) scalars[i].f = static_cast<double>(i);
+  const jit::CudaLaunch launch = jit::cuda_launch_of_parts(maker.made, further, shape, addresses.data(), scalars);
+  constexpr std::size_t table_bytes = 2 * jit::block_classes * sizeof(std::int32_t);
+  const auto part_bytes = static_cast<std::size_t>(maker.made.parameter_bytes());
+  BOOST_REQUIRE(launch.parameters.size() == table_bytes + 4 * part_bytes);
+  // As the kernel does it: each block has a part, and each part as many blocks as it has turns for, or the next power
+  // of two.
+  std::int32_t tables[2][jit::block_classes];
+  std::memcpy(tables, launch.parameters.data(), table_bytes);
+  std::map<std::int64_t, std::int64_t> blocks;  // by the part's size
+  for (std::int32_t block = 0; block < launch.grid; ++block) {
+    int c = 0;
+    for (int k = 1; k < jit::block_classes; ++k) c += block >= tables[0][k] ? 1 : 0;
+    const std::int32_t part = tables[1][c] + ((block - tables[0][c]) >> c);
+    BOOST_REQUIRE(part < 4);
+    std::int64_t size = 0;
+    std::memcpy(&size, launch.parameters.data() + table_bytes + static_cast<std::size_t>(part) * part_bytes,
+                sizeof size);
+    ++blocks[size];
+  }
+  BOOST_REQUIRE(blocks.size() == 4U);
+  for (const auto& [size, count] : blocks) {
+    const std::int64_t turns = size == 60000 ? size : (size - 1) / shape.width + 1;
+    BOOST_TEST(std::min<std::int64_t>(shape.blocks_for(turns), 128) <= count);
+    BOOST_TEST(count < 2 * shape.blocks_for(turns));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(small_work_is_spread_and_large_work_goes_by_16_bytes) {
+  Maker maker;
+  const int factor = maker.scalar(Type::float32);
+  const int summand = maker.input(Type::float32);
+  int chain = maker.input(Type::float32);
+  for (int i = 0; i < 50; ++i) {
+    chain =
+        maker.add({Instruction::Kind::op, ElementwiseOp::mul, Type::float32, Type::float32, {chain, factor, -1}, 0});
+    chain =
+        maker.add({Instruction::Kind::op, ElementwiseOp::add, Type::float32, Type::float32, {chain, summand, -1}, 0});
+  }
+  maker.output(chain);
+  const jit::LaunchShape small = maker.shape_at(1000);
+  BOOST_TEST(small.width == 1);
+  BOOST_TEST(small.blocks_for(1000) > 1);
+  for (const std::int64_t size : {1 << 20, 1 << 26}) {
+    BOOST_TEST(maker.shape_at(size).width == 4);
+    BOOST_TEST(maker.shape_at(size).block == 256);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_compile_is_told_with_the_log_and_the_source) {

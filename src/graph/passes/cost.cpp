@@ -53,7 +53,9 @@ double ops_of(const runtime::Command& command) {
     return static_cast<double>(elementwise->args.size);
   }
   if (const auto* fused = std::get_if<runtime::FusedCommand>(&payload)) {
-    return static_cast<double>(fused->expression->size) * static_cast<double>(fused->expression->code.size());
+    auto size = static_cast<double>(fused->expression->size);
+    for (const auto& part : fused->further) size += static_cast<double>(part->size);
+    return size * static_cast<double>(fused->expression->code.size());
   }
   if (const auto* product = std::get_if<runtime::MatmulCommand>(&payload)) {
     const runtime::MatmulShape& shape = product->plan->shape;
@@ -97,7 +99,9 @@ std::int64_t waiting_blocks(const runtime::Command& command) {
     for (const auto* layouts : {&expression.inputs, &expression.outputs}) {
       for (const jit::Layout& layout : *layouts) widest = std::max<int>(widest, kernels::element_size(layout.type));
     }
-    return blocks_for(expression.size, widest);
+    std::int64_t blocks = blocks_for(expression.size, widest);
+    for (const auto& part : fused->further) blocks += blocks_for(part->size, widest);
+    return blocks;
   }
   if (const auto* move = std::get_if<runtime::MoveCommand>(&payload)) {
     return blocks_for(move->args.size, kernels::element_size(move->args.type));

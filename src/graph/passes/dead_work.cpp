@@ -1,4 +1,5 @@
 #include "graph/passes/passes.hpp"
+#include "graph/passes/regroup.hpp"
 
 #include <algorithm>
 #include <string>
@@ -50,28 +51,13 @@ std::vector<bool> find_dead(const Draft& draft) {
 void drop_dead_work(Draft& draft) {
   const std::vector<bool> is_dead = find_dead(draft);
   if (std::none_of(is_dead.begin(), is_dead.end(), [](bool dead) { return dead; })) return;
-  std::vector<Step> kept;
-  std::vector<std::vector<int>> stands_for(draft.steps.size());  // the kept steps that come before what comes after
   for (std::size_t i = 0; i < draft.steps.size(); ++i) {
-    Step& step = draft.steps[i];
-    std::vector<int> before;
-    for (const int dependency : step.dependencies) {
-      const auto& of = stands_for[static_cast<std::size_t>(dependency)];
-      before.insert(before.end(), of.begin(), of.end());
-    }
-    std::sort(before.begin(), before.end());
-    before.erase(std::unique(before.begin(), before.end()), before.end());
-    if (is_dead[i]) {
-      draft.say("dead work: " + place(*step.command) + " is left out, for nothing reads what it writes");
-      draft.folded.emplace(step.command->label, "");
-      stands_for[i] = std::move(before);
-    } else {
-      stands_for[i] = {static_cast<int>(kept.size())};
-      step.dependencies = std::move(before);
-      kept.push_back(std::move(step));
-    }
+    if (!is_dead[i]) continue;
+    const runtime::Command& command = *draft.steps[i].command;
+    draft.say("dead work: " + place(command) + " is left out, for nothing reads what it writes");
+    draft.folded.emplace(command.label, "");
   }
-  draft.steps = std::move(kept);
+  drop_steps(draft, is_dead);
 }
 
 }  // namespace refrain::graph

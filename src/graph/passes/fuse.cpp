@@ -1,10 +1,10 @@
 #include "graph/passes/ancestors.hpp"
 #include "graph/passes/fusion_group.hpp"
 #include "graph/passes/passes.hpp"
+#include "graph/passes/regroup.hpp"
 
 #include <algorithm>
 #include <numeric>
-#include <queue>
 #include <span>
 #include <string>
 
@@ -45,6 +45,7 @@ class Grouping {
   }
 
   std::size_t group_of(std::size_t step) const { return of_step_[step]; }
+  const std::vector<std::size_t>& by_step() const noexcept { return of_step_; }
   bool has_joined() const {
     return std::any_of(groups_.begin(), groups_.end(),
                        [](const auto& group) { return group && group->steps().size() > 1; });
@@ -199,44 +200,6 @@ std::vector<std::size_t> only_users(const Draft& draft, const Grouping& grouping
   return users;
 }
 
-/// Groups in an order that respects their dependencies, else in that of their last steps.
-std::vector<std::size_t> ordered(const Draft& draft, const Grouping& grouping) {
-  const std::size_t count = draft.steps.size();
-  std::vector<std::vector<std::size_t>> before(count);
-  std::vector<std::vector<std::size_t>> after(count);
-  std::vector<std::size_t> last(count, 0);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t group = grouping.group_of(i);
-    last[group] = i;
-    for (const int dependency : draft.steps[i].dependencies) {
-      const std::size_t other = grouping.group_of(static_cast<std::size_t>(dependency));
-      if (other != group) before[group].push_back(other);
-    }
-  }
-  std::vector<std::size_t> missing(count, 0);
-  using Ready = std::pair<std::size_t, std::size_t>;  // last step, group
-  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-  for (std::size_t group = 0; group < count; ++group) {
-    if (grouping.group_of(group) != group) continue;
-    auto& waits = before[group];
-    std::sort(waits.begin(), waits.end());
-    waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
-    missing[group] = waits.size();
-    for (const std::size_t other : waits) after[other].push_back(group);
-    if (waits.empty()) ready.emplace(last[group], group);
-  }
-  std::vector<std::size_t> order;
-  while (!ready.empty()) {
-    const std::size_t group = ready.top().second;
-    ready.pop();
-    order.push_back(group);
-    for (const std::size_t next : after[group]) {
-      if (--missing[next] == 0) ready.emplace(last[next], next);
-    }
-  }
-  return order;
-}
-
 }  // namespace
 
 void fuse(Draft& draft) {
@@ -256,42 +219,17 @@ void fuse(Draft& draft) {
     return;
   }
   const std::vector<std::size_t> users = only_users(draft, grouping);
-  std::vector<Step> steps;
-  std::vector<int> became(count, -1);  // by group
-  Ancestors ancestors(count);
-  for (const std::size_t group : ordered(draft, grouping)) {
-    const bool is_fused = grouping[group] && grouping[group]->steps().size() > 1;
-    std::vector<std::size_t> members = is_fused ? grouping[group]->steps() : std::vector<std::size_t>{group};
-    std::vector<std::size_t> before;
+  regroup(draft, grouping.by_step(), [&](std::size_t group, std::span<const std::size_t> members) {
+    if (members.size() == 1) return draft.steps[group];
+    std::string names;
     for (const std::size_t member : members) {
-      for (const int dependency : draft.steps[member].dependencies) {
-        const std::size_t other = grouping.group_of(static_cast<std::size_t>(dependency));
-        if (other != group) before.push_back(static_cast<std::size_t>(became[other]));
-      }
+      const runtime::Command& command = *draft.steps[member].command;
+      draft.folded[command.label] = "fused with others";
+      if (names.size() < 400) names += (names.empty() ? "" : ", ") + place(command);
     }
-    Step step = is_fused ? fused_step(draft, *grouping[group], group, users) : draft.steps[group];
-    if (is_fused) {
-      std::string names;
-      for (const std::size_t member : members) {
-        const runtime::Command& command = *draft.steps[member].command;
-        draft.folded[command.label] = "fused with others";
-        if (names.size() < 400) names += (names.empty() ? "" : ", ") + place(command);
-      }
-      draft.say("fusion: " + std::to_string(members.size()) + " commands are one: " + names);
-    }
-    const std::size_t now = steps.size();
-    std::sort(before.begin(), before.end(), std::greater<>());
-    step.dependencies.clear();
-    for (const std::size_t other : before) {
-      if (ancestors.holds(now, other)) continue;
-      ancestors.add(now, other);
-      step.dependencies.push_back(static_cast<int>(other));
-    }
-    std::reverse(step.dependencies.begin(), step.dependencies.end());
-    became[group] = static_cast<int>(now);
-    steps.push_back(std::move(step));
-  }
-  draft.steps = std::move(steps);
+    draft.say("fusion: " + std::to_string(members.size()) + " commands are one: " + names);
+    return fused_step(draft, *grouping[group], group, users);
+  });
 }
 
 }  // namespace refrain::graph

@@ -1,5 +1,6 @@
 #include "graph/passes/fusion_group.hpp"
 #include "graph/passes/moved.hpp"
+#include "graph/passes/regroup.hpp"
 #include "kernels/elementwise.hpp"
 
 #include <algorithm>
@@ -266,7 +267,12 @@ class Builder {
     expression->grid = group_.grid();
     expression->is_contracted = draft_.math == Math::fast;
     for (const RandomCommand& draw : fused_.draws) {
-      expression->draws.push_back({draw.args.distribution, draw.args.type});
+      jit::Draw made_draw{draw.args.distribution, draw.args.type, !draw.absolute};
+      for (std::size_t i = expression->draws.size(); made_draw.is_counted && i-- > 0;) {
+        const RandomCommand& other = fused_.draws[i];
+        if (!other.absolute && other.number == draw.number) made_draw.same_as = static_cast<int>(i);
+      }
+      expression->draws.push_back(made_draw);
     }
     for (const Scalar& scalar : scalars_) expression->scalars.push_back(scalar.type);
     lay_out(*expression, arrays, outputs);
@@ -325,7 +331,10 @@ class Builder {
         expression.outputs.push_back(layout);
         continue;
       }
-      layout.is_dense = array.strides == dense && array.wraps.empty() && !array.taken && !array.window;
+      const bool is_here = array.wraps.empty() && !array.taken && !array.window;
+      layout.is_dense = is_here && array.strides == dense;
+      layout.is_single = is_here && std::all_of(array.strides.begin(), array.strides.end(),
+                                                [](std::int64_t stride) { return stride == 0; });
       if (array.window)
         layout.window = static_cast<int>(std::find(windows_.begin(), windows_.end(), *array.window) - windows_.begin());
       for (std::size_t i = 0; i < last.size(); ++i) layout.strides[i] = array.strides[last[i]];
@@ -407,14 +416,7 @@ Step fused_step(Draft& draft, const FusionGroup& group, std::size_t number,
   made.command.accesses = made.accesses;
   made.command.parameters = made.parameters;
   step.command = &made.command;
-  step.lane = last.lane;
-  for (const std::size_t member : group.steps()) {  // the most urgent of their streams
-    const int lane = draft.steps[member].lane;
-    if (draft.lanes[static_cast<std::size_t>(lane)].priority <
-        draft.lanes[static_cast<std::size_t>(step.lane)].priority) {
-      step.lane = lane;
-    }
-  }
+  step.lane = most_urgent_lane(draft, group.steps());
   return step;
 }
 
