@@ -101,6 +101,7 @@ struct Switch {
 constexpr Switch switches[] = {{"dead-work", &Passes::dead_work},
                                {"order", &Passes::order},
                                {"fusion", &Passes::fusion},
+                               {"horizontal", &Passes::horizontal},
                                {"lanes", &Passes::lanes},
                                {"memory", &Passes::memory},
                                {"in-place", &Passes::in_place},

@@ -4,7 +4,9 @@
 #include "support.hpp"
 #include "support_reference.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,6 +21,7 @@ constexpr std::int64_t rows = 6;
 constexpr std::int64_t columns = 8;
 constexpr std::size_t states = 3;
 constexpr std::size_t lanes = 3;
+constexpr std::int64_t small_sizes[] = {1, 3, 7, 48, 48, 300, 1025};
 
 /// One step: what it does, on which stream, and to which values.
 struct Step {
@@ -33,7 +36,7 @@ struct Step {
 std::vector<Step> make_program(std::mt19937& random) {
   std::vector<Step> steps(5 + random() % 25);
   for (Step& step : steps) {
-    step = {static_cast<unsigned>(random() % 16), random() % lanes, random() % states, random(), random(),
+    step = {static_cast<unsigned>(random() % 19), random() % lanes, random() % states, random(), random(),
             static_cast<unsigned>(random())};
   }
   return steps;
@@ -44,12 +47,18 @@ class Machine {
  public:
   Machine() {
     for (std::size_t i = 0; i < states; ++i) states_.push_back(initial(i));
+    for (std::size_t i = 0; i < std::size(small_sizes); ++i) smalls_.push_back(initial_small(i));
   }
 
   void reset() {
     for (std::size_t i = 0; i < states; ++i) states_[i].assign(initial(i));
+    for (std::size_t i = 0; i < smalls_.size(); ++i) smalls_[i].assign(initial_small(i));
     manual_seed(5);
   }
+
+  /// What the programs multiply with; its value is that of the program's run of that number.
+  Param<float>& factor() { return factor_; }
+  static float factor_at(int run) { return 0.5F + static_cast<float>(run) * 0.25F; }
 
   /// All that can be read afterwards.
   std::vector<Array> run(const std::vector<Step>& steps) {
@@ -59,6 +68,7 @@ class Machine {
       execute(step);
     }
     std::vector<Array> results = states_;
+    results.insert(results.end(), smalls_.begin(), smalls_.end());
     results.push_back(values_.back());
     if (values_.size() > states + 2) results.push_back(values_[states + 1]);
     values_.clear();
@@ -72,6 +82,13 @@ class Machine {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>((i * 13 + number) % 29) * 0.11F - 1.2F;
     return from_host(values, {rows, columns});
+  }
+
+  static Array initial_small(std::size_t number) {
+    std::vector<float> values(static_cast<std::size_t>(small_sizes[number]));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>((i * 7 + number) % 23) * 0.13F - 1.4F;
+    return from_host(values, {small_sizes[number]});
   }
 
   void execute(const Step& step) {
@@ -99,6 +116,13 @@ class Machine {
         if (step.choice % 4 == 0) current_stream().launch_host_func([] {});
         add(a + 1);
         break;
+      case 15: each_small(step, [&](Array& small) { small = small * factor_ + 0.25F; }); break;
+      case 16: each_small(step, [&](Array& small) { small *= 0.75F; }); break;
+      case 17: {
+        const Array one = sum(a) * 0.01F;
+        each_small(step, [&](Array& small) { small.assign(small * one - tanh(small)); });
+        break;
+      }
       default: streams_[step.choice % lanes].wait_stream(streams_[step.stream]); break;
     }
   }
@@ -114,11 +138,24 @@ class Machine {
       default: return roll(a, shift, 1);
     }
   }
+  /// The small ones of the choice; what they are assigned is kept in their memory.
+  template <class Fn>
+  void each_small(const Step& step, Fn change) {
+    for (std::size_t i = 0; i < smalls_.size(); ++i) {
+      if ((step.choice >> i & 1) == 0) continue;
+      const StreamGuard on(streams_[(step.stream + (step.choice >> (i + 8) & 1)) % lanes]);
+      Array value = smalls_[i];
+      change(value);
+      smalls_[i].assign(value);
+    }
+  }
   void add(const Array& value) { values_.push_back(value); }
 
   std::vector<Stream> streams_{lanes};
   std::vector<Array> states_;
+  std::vector<Array> smalls_;
   std::vector<Array> values_;
+  Param<float> factor_{1, "factor"};
 };
 
 using Results = std::vector<std::vector<Array>>;
@@ -138,12 +175,13 @@ bool are_same(const Results& a, const Results& b) {
   return true;
 }
 
-constexpr unsigned all_passes = 127;
+constexpr unsigned all_passes = 255;
 
 Passes passes_of(unsigned bits) {
   return {.dead_work = (bits & 1) != 0,
           .order = (bits & 2) != 0,
           .fusion = (bits & 4) != 0,
+          .horizontal = (bits & 128) != 0,
           .lanes = (bits & 8) != 0,
           .memory = (bits & 16) != 0,
           .in_place = (bits & 32) != 0,
@@ -154,12 +192,19 @@ Passes passes_of(unsigned bits) {
 bool holds_with(Machine& machine, const std::vector<Step>& program, unsigned passes) {
   Results eager;
   machine.reset();
-  for (int i = 0; i < 3; ++i) eager.push_back(snapshots(machine.run(program)));
+  for (int i = 0; i < 3; ++i) {
+    machine.factor() = Machine::factor_at(i);
+    eager.push_back(snapshots(machine.run(program)));
+  }
   machine.reset();
+  const bool has_factor = std::any_of(program.begin(), program.end(), [](const Step& step) {
+    return step.kind == 15 && (step.choice & ((1U << std::size(small_sizes)) - 1)) != 0;
+  });
   auto [graph, outputs] = capture([&] { return machine.run(program); });
   const GraphExec exec = graph.instantiate({.passes = passes_of(passes)});
   Results replayed;
   for (int i = 0; i < 3; ++i) {
+    if (has_factor) exec.set(machine.factor(), Machine::factor_at(i));
     exec.replay();
     replayed.push_back(snapshots(outputs));
   }

@@ -35,6 +35,7 @@ struct Passes {
   bool dead_work = true;     ///< commands whose results nothing can read are left out
   bool order = true;         ///< only what conflicts keeps its order
   bool fusion = true;        ///< elementwise commands and draws over the same positions become one
+  bool horizontal = true;    ///< small elementwise commands that may run at once become one
   bool lanes = true;         ///< independent commands run in as many branches as pay
   bool memory = true;        ///< temporaries whose lives do not meet share memory
   bool in_place = true;      ///< of `memory`: a value takes the place of one that it is the last to be made from

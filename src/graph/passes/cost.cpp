@@ -87,6 +87,19 @@ StepCost cost_of(const runtime::Command& command, const DeviceCosts& costs) {
   return {costs.node, std::max(bytes / costs.bytes_per_us, ops_of(command) / costs.ops_per_us)};
 }
 
+double estimate_us(const runtime::Command& command) {
+  constexpr double product_us = 5;   // an MLP's 32 x 256 x 256 takes 7
+  constexpr double unknown_us = 10;  // functions, and work of other code: longer than small kernels
+  const StepCost cost = cost_of(command, cuda_costs);
+  const double known = cost.latency + cost.work;
+  if (std::holds_alternative<runtime::MatmulCommand>(command.payload)) return known + product_us;
+  const bool is_known = command.is_declared && !std::holds_alternative<runtime::KernelCommand>(command.payload) &&
+                        !std::holds_alternative<runtime::ForeignCommand>(command.payload);
+  return is_known ? known : known + unknown_us;
+}
+
+double most_delay_us() { return cuda_costs.node; }
+
 std::int64_t waiting_blocks(const runtime::Command& command) {
   const auto& payload = command.payload;
   if (const auto* elementwise = std::get_if<runtime::ElementwiseCommand>(&payload)) {

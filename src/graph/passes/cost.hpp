@@ -29,6 +29,19 @@ const DeviceCosts& costs_of(DeviceKind kind);
 
 StepCost cost_of(const runtime::Command& command, const DeviceCosts& costs);
 
+// Where several commands become one, devices are told apart no further: they all are compared by CUDA's figures.
+
+/// Positions up to which a kernel leaves most of the device idle: with 16-byte accesses of float32 2^16 positions are
+/// 64 blocks of 256 threads, less than half a block for each of 132 multiprocessors. Above, kernels side by side take
+/// almost as long as one after another, and one launch less is nothing beside what they do.
+inline constexpr std::int64_t few_positions = 1 << 16;
+
+/// About how long a command takes, functions and work of other code included.
+double estimate_us(const runtime::Command& command);
+
+/// A part of a command may begin so much later for the others' sake: what a kernel of its own takes.
+double most_delay_us();
+
 /// The blocks of a kernel that waits for its dependency itself (kernels/dependency.hpp); 0 where the command is none
 /// such.
 std::int64_t waiting_blocks(const runtime::Command& command);

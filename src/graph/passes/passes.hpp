@@ -25,6 +25,8 @@ void drop_dead_work(Draft& draft);
 void relax_order(Draft& draft);
 /// Makes one command of elementwise commands and draws over the same positions.
 void fuse(Draft& draft);
+/// Makes one command of small elementwise commands of one structure that may run at once.
+void fuse_horizontally(Draft& draft);
 /// Puts independent commands into as many branches as pay.
 void choose_lanes(Draft& draft);
 /// The same on a device of those costs.
