@@ -4,6 +4,7 @@
 #include "start.hpp"
 
 #include "cuda/nvrtc.hpp"
+#include "graph/arena.hpp"
 #include "graph/passes/passes.hpp"
 #include "graph/planner.hpp"
 #include "jit/cuda_source.hpp"
@@ -26,13 +27,14 @@ double compile_ms(const std::string& source) {
 
 /// CUDA C++ of the only command that the passes leave; empty where that is no fused one.
 std::string source_of(const Graph& graph) {
-  refrain::graph::Planner planner(graph.program(), graph.program()->mark);
+  refrain::graph::Planner planner(graph.program(), std::make_shared<refrain::graph::ArenaRoom>(graph.program()->mark));
   refrain::graph::Draft& draft = planner.draft();
   for (const refrain::graph::Pass& pass : refrain::graph::passes()) pass.run(draft);
   if (draft.steps.size() != 1) return {};
   const auto* const fused = std::get_if<runtime::FusedCommand>(&draft.steps[0].command->payload);
-  return fused == nullptr ? std::string() : jit::cuda_source(*fused->expression,
-                                                            jit::launch_shape(*fused->expression, {}, multiprocessors));
+  return fused == nullptr
+             ? std::string()
+             : jit::cuda_source(*fused->expression, jit::launch_shape(*fused->expression, {}, multiprocessors));
 }
 
 }  // namespace

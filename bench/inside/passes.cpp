@@ -3,6 +3,7 @@
 #include "measure.hpp"
 #include "start.hpp"
 
+#include "graph/arena.hpp"
 #include "graph/passes/passes.hpp"
 #include "graph/planner.hpp"
 
@@ -15,7 +16,8 @@ std::optional<double> passes_us(const Graph& graph) {
   std::vector<double> times;
   for (int i = 0; i < trials; ++i) {
     Stopwatch watch;
-    refrain::graph::Planner planner(graph.program(), graph.program()->mark);
+    refrain::graph::Planner planner(graph.program(),
+                                    std::make_shared<refrain::graph::ArenaRoom>(graph.program()->mark));
     for (const refrain::graph::Pass& pass : refrain::graph::passes()) pass.run(planner.draft());
     times.push_back(watch.lap());
   }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int warp = 32;
 constexpr int block = 256;
-constexpr int vector_width = 4;
+constexpr int elements_a_turn = 4;
 constexpr int access_bytes = 16;
 /// Rows that a warp each are enough for: fewer are done by a block each, as long as a block has something to do.
 constexpr std::int64_t many_rows = 256;
@@ -41,7 +41,7 @@ struct RowShape {
     } else {
       while (blocks * kernels::reduce_chunk < n) blocks *= 2;
     }
-    const std::int64_t a_turn = threads * vector_width;
+    const std::int64_t a_turn = threads * elements_a_turn;
     turns = blocks > 1 ? static_cast<int>(kernels::reduce_chunk / a_turn) : static_cast<int>((n - 1) / a_turn + 1);
     is_whole = n == blocks * turns * a_turn;
   }
@@ -214,7 +214,7 @@ class RowWriter {
   }
 
   std::string declared() const {
-    return "[" + std::to_string(shape_.turns) + "][" + std::to_string(vector_width) + "]";
+    return "[" + std::to_string(shape_.turns) + "][" + std::to_string(elements_a_turn) + "]";
   }
 
   /// A value's text; in a loop over elements, `k` and `j` count them.
@@ -261,13 +261,13 @@ class RowWriter {
           << ".divisor = " << (of.divisor == 1 ? "1" : "args.divisors[" + std::to_string(e_.code[i].number) + "]")
           << ";\n  using F" << i << " = " << fold_name(of) << ";\n  const F" << i << " f" << i << "(a" << i;
     if (of.op == ReduceOp::var) text_ << ", " << value(static_cast<std::size_t>(e_.code[i].operands[1]), phase);
-    text_ << ");\n  F" << i << "::Acc l" << i << "[" << vector_width << "];\n";
+    text_ << ");\n  F" << i << "::Acc l" << i << "[" << elements_a_turn << "];\n";
   }
 
   /// All that a thread's elements have to do with the phase. A warp's turns are lanes of their own; a block's are later
   /// elements of the same ones.
   void write_elements(int phase, const std::vector<std::size_t>& reduced) {
-    text_ << "#pragma unroll\n  for (int j = 0; j < " << vector_width << "; ++j) {\n";
+    text_ << "#pragma unroll\n  for (int j = 0; j < " << elements_a_turn << "; ++j) {\n";
     for (const std::size_t i : reduced) {
       if (shape_.is_warp()) {
         text_ << "    F" << i << "::Acc p" << i << "[" << shape_.turns << "];\n";
@@ -277,7 +277,7 @@ class RowWriter {
     }
     text_ << "#pragma unroll\n    for (int k = 0; k < " << shape_.turns << "; ++k) {\n";
     if (!shape_.is_whole) {
-      text_ << "      const bool is_in = (k * " << shape_.threads << " + spot.thread) * " << vector_width
+      text_ << "      const bool is_in = (k * " << shape_.threads << " + spot.thread) * " << elements_a_turn
             << " + j < spot.count;\n";
     }
     write_element_ops(phase);
@@ -319,13 +319,13 @@ class RowWriter {
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
       if (e_.code[i].kind != Kind::load || !is_late(i)) continue;
       const auto input = static_cast<std::size_t>(e_.code[i].number);
-      text_ << "    " << stored_name(e_.inputs[input].type) << " x" << input << "[" << vector_width << "];\n    "
+      text_ << "    " << stored_name(e_.inputs[input].type) << " x" << input << "[" << elements_a_turn << "];\n    "
             << access("load_turn", e_.outputs.size() + input, "k, x" + number(input));
     }
     for (const std::size_t i : outputs) {
-      text_ << "    " << stored_name(e_.outputs[i].type) << " y" << i << "[" << vector_width << "];\n";
+      text_ << "    " << stored_name(e_.outputs[i].type) << " y" << i << "[" << elements_a_turn << "];\n";
     }
-    text_ << "#pragma unroll\n    for (int j = 0; j < " << vector_width << "; ++j) {\n";
+    text_ << "#pragma unroll\n    for (int j = 0; j < " << elements_a_turn << "; ++j) {\n";
     write_element_ops(phase);
     for (const std::size_t i : outputs) {
       text_ << "      y" << i << "[j] = " << value(static_cast<std::size_t>(e_.results[i]), phase) << ";\n";
@@ -375,9 +375,9 @@ bool has_vectors(const Expression& expression, const Layout& layout, const void*
   const int row_axis = expression.ndim - 1;
   if (layout.strides[row_axis] != 1) return true;  // none are tried
   const auto aligned_to =
-      static_cast<std::uintptr_t>(std::min<std::int64_t>(vector_width * element_size(layout.type), access_bytes));
+      static_cast<std::uintptr_t>(std::min<std::int64_t>(elements_a_turn * element_size(layout.type), access_bytes));
   bool all = reinterpret_cast<std::uintptr_t>(address) % aligned_to == 0;
-  for (int axis = 0; axis < row_axis; ++axis) all = all && layout.strides[axis] % vector_width == 0;
+  for (int axis = 0; axis < row_axis; ++axis) all = all && layout.strides[axis] % elements_a_turn == 0;
   return all;
 }
 
@@ -391,7 +391,7 @@ CudaLaunch rows_launch(const Expression& expression, void* const* addresses, std
   const auto layout = [&](std::size_t i) -> const Layout& {
     return i < outputs ? expression.outputs[i] : expression.inputs[i - outputs];
   };
-  bool vectors = expression.row_length() % vector_width == 0;
+  bool vectors = expression.row_length() % elements_a_turn == 0;
   for (std::size_t i = 0; i < arrays; ++i) vectors = vectors && has_vectors(expression, layout(i), addresses[i]);
   ParameterBlock parameters;
   parameters.add(expression.rows());

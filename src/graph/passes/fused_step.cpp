@@ -332,7 +332,7 @@ class Builder {
         continue;
       }
       const bool is_here = array.wraps.empty() && !array.taken && !array.window;
-      layout.is_dense = is_here && array.strides == dense;
+      layout.is_dense = is_here && (array.strides == dense || expression.size == 1);
       layout.is_single = is_here && std::all_of(array.strides.begin(), array.strides.end(),
                                                 [](std::int64_t stride) { return stride == 0; });
       if (array.window)
