@@ -188,7 +188,8 @@ BOOST_AUTO_TEST_CASE(fused_commands_work_in_place) {
   };
   const GraphExec exec = checked_exec(one, {.passes = fused_in_place()});
   BOOST_TEST(exec.arena_use().size_bytes < 2 * x.size_bytes() + x.size_bytes() / 2);  // z and z * 3
-  BOOST_TEST(says(exec, "in place: 'fused"));
+  // On CUDA a cluster of blocks does the whole of it.
+  BOOST_TEST(says(exec, "in place: 'fused") == (current_device().kind == DeviceKind::host));
 
   const auto several = [&] {
     const Array y = x * 2 + 1;
@@ -232,7 +233,8 @@ BOOST_AUTO_TEST_CASE(the_arena_is_as_large_as_what_lives_at_once) {
       const ArenaUse use = checked_exec(program, {.passes = unfused}).arena_use();
       BOOST_TEST(use.live_bytes <= use.size_bytes);
       BOOST_TEST(use.size_bytes <= use.total_bytes);
-      BOOST_TEST(size_to_live(use) <= 1.1);
+      // Of a line. Where branches stay beside each other, what they use does too (docs/adr/0017).
+      if (current_device().kind == DeviceKind::host) BOOST_TEST(size_to_live(use) <= 1.1);
     }
   }
 }

@@ -63,11 +63,13 @@ class Maker {
   int rolled(Type type, std::initializer_list<std::int64_t> strides, std::vector<jit::Wrap> wraps) {
     made.inputs.push_back(layout(type, strides));
     made.inputs.back().wraps = std::move(wraps);
+    made.inputs.back().is_single = false;
     return add(Instruction::Kind::load, type, static_cast<int>(made.inputs.size()) - 1);
   }
   /// What `index` leads to along axes of these strides.
   int taken(Type type, std::initializer_list<std::int64_t> strides, int index, std::vector<std::int64_t> along) {
     made.inputs.push_back(layout(type, strides));
+    made.inputs.back().is_single = false;
     auto& taken = made.inputs.back().taken.emplace();
     taken.ndim = static_cast<int>(along.size());
     std::copy(along.begin(), along.end(), taken.strides);
@@ -79,6 +81,7 @@ class Maker {
   int windowed(Type type, std::initializer_list<std::int64_t> strides, int window, int otherwise) {
     made.inputs.push_back(layout(type, strides));
     made.inputs.back().window = window;
+    made.inputs.back().is_single = false;
     const int value = add(Instruction::Kind::load, type, static_cast<int>(made.inputs.size()) - 1);
     return add({Instruction::Kind::choose, ElementwiseOp::copy, type, type, {value, otherwise, -1}, window});
   }

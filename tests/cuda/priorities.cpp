@@ -85,7 +85,8 @@ BOOST_AUTO_TEST_CASE(each_kernel_node_has_the_priority_of_its_stream) {
     const rf::Graph graph = rf::capture([&] { branches.issue(); }, {.live = live});
     if (live) BOOST_TEST(kernel_priorities(graph.native()) == branches.expected(), per_element());
     for (const Optimize optimize : {Optimize::none, Optimize::all}) {
-      const rf::GraphExec exec = graph.instantiate({.optimize = optimize, .passes = {.fusion = false}});
+      const rf::GraphExec exec =
+          graph.instantiate({.optimize = optimize, .passes = {.fusion = false, .horizontal = false}});
       BOOST_TEST(kernel_priorities(exec.native_graph()) == branches.expected(), per_element());
       exec.replay();
       rf::synchronize();
