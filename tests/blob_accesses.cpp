@@ -36,6 +36,9 @@ BOOST_AUTO_TEST_CASE(enqueued_work_is_given_the_address_and_ordered_with_arrays_
   const Stream b;
   Array x = from_blob(memory.at(), {8});
   float* given = nullptr;
+  Array first_use = zeros({8});
+  first_use += 1;  // loads the kernel, for which CUDA would wait until the gate is open
+  synchronize();
   Gate gate(a);
   {
     const StreamGuard on(a);
