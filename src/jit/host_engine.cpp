@@ -185,7 +185,7 @@ void HostEngine::find_rooms() {
   const auto look_at = [&](const Layout& layout) {
     const auto* const end = layout.strides + expression_->ndim;
     is_one_row_ = is_one_row_ && (layout.is_dense || !layout.wraps.empty() || std::equal(layout.strides, end, dense) ||
-                                std::all_of(layout.strides, end, [](std::int64_t stride) { return stride == 0; }));
+                                  std::all_of(layout.strides, end, [](std::int64_t stride) { return stride == 0; }));
   };
   for (const Layout& output : expression_->outputs) look_at(output);
   for (const Layout& input : expression_->inputs) {
