@@ -20,7 +20,7 @@ struct LaunchConfig;
 
 namespace graph {
 class ArenaRoom;
-class Program;
+struct Program;
 class Exec;
 }  // namespace graph
 
