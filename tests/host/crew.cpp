@@ -1,6 +1,6 @@
 #include "host/crew.hpp"
 
-#include "host/scheduler.hpp"
+#include "host/support_queues.hpp"
 #include "kernels/split.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -18,9 +18,10 @@
 #include <vector>
 
 using refrain::host::Crew;
-using refrain::host::HostStream;
 using refrain::host::Scheduler;
 using refrain::kernels::Split;
+using refrain::test::NoWorkers;
+using refrain::test::Queue;
 
 namespace {
 
@@ -30,49 +31,6 @@ void run(std::int64_t parts, Part part) {
   Crew::get().run(
       parts, [](void* context, refrain::kernels::i64 number) { (*static_cast<Part*>(context))(number); }, &part);
 }
-
-/// A stream with this its only producer.
-class Queue {
- public:
-  template <class Fn>
-  void run(Fn fn) {
-    stream_->push([fn = std::move(fn)](HostStream&) mutable {
-      fn();
-      return true;
-    });
-    ++position_;
-  }
-  void synchronize() const { stream_->wait(position_); }
-
- private:
-  std::shared_ptr<HostStream> stream_ = std::make_shared<HostStream>(0);
-  std::uint64_t position_ = 0;
-};
-
-/// Keeps every worker there may be inside a task until it is destroyed.
-class NoWorkers {
- public:
-  NoWorkers() : busy_(count()), queues_(static_cast<std::size_t>(count())) {
-    for (Queue& queue : queues_) {
-      queue.run([this] {
-        busy_.count_down();
-        over_.wait();
-      });
-    }
-    busy_.wait();
-  }
-  ~NoWorkers() {
-    over_.count_down();
-    for (const Queue& queue : queues_) queue.synchronize();
-  }
-
- private:
-  static int count() { return Scheduler::get().most_workers(); }
-
-  std::latch busy_;
-  std::latch over_{1};
-  std::vector<Queue> queues_;
-};
 
 /// How often each part ran.
 class Counts {

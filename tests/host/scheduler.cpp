@@ -1,5 +1,7 @@
 #include "host/scheduler.hpp"
 
+#include "host/support_queues.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -15,68 +17,10 @@
 #include <utility>
 #include <vector>
 
-using refrain::host::HostStream;
+using refrain::test::NoWorkers;
+using refrain::test::Queue;
 
 namespace {
-
-/// A stream, this its only producer, and the position of its newest task.
-class Queue {
- public:
-  explicit Queue(std::uint64_t position = 0) : stream_(std::make_shared<HostStream>(position)), position_(position) {}
-  Queue(Queue&&) = default;
-  template <class Fn>
-  void run(Fn fn) {
-    push([fn = std::move(fn)](HostStream&) mutable {
-      fn();
-      return true;
-    });
-  }
-  /// Lets later tasks wait for a position of another queue, also one that nothing was issued for yet.
-  void wait_for(const Queue& other, std::uint64_t position) {
-    push([other = other.stream_, position](HostStream& self) { return other->reached_or_park(position, self); });
-  }
-  void wait_for(const Queue& other) { wait_for(other, other.position_); }
-
-  HostStream& stream() const { return *stream_; }
-  void synchronize() const { stream_->wait(position_); }
-  /// Without running anything in this thread.
-  void leave_to_workers() const { stream_->wait_until(position_, std::chrono::steady_clock::time_point::max()); }
-
- private:
-  template <class Task>
-  void push(Task task) {
-    stream_->push(std::move(task));
-    ++position_;
-  }
-
-  std::shared_ptr<HostStream> stream_;
-  std::uint64_t position_;
-};
-
-/// Keeps every worker there may be inside a task until it is destroyed.
-class NoWorkers {
- public:
-  NoWorkers() : busy_(count()), queues_(static_cast<std::size_t>(count())) {
-    for (Queue& queue : queues_) {
-      queue.run([this] {
-        busy_.count_down();
-        over_.wait();
-      });
-    }
-    busy_.wait();
-  }
-  ~NoWorkers() {
-    over_.count_down();
-    for (const Queue& queue : queues_) queue.synchronize();
-  }
-
- private:
-  static int count() { return refrain::host::Scheduler::get().most_workers(); }
-
-  std::latch busy_;
-  std::latch over_{1};
-  std::vector<Queue> queues_;
-};
 
 std::vector<int> up_to(int count) {
   std::vector<int> all(static_cast<std::size_t>(count));
