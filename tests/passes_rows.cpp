@@ -159,6 +159,40 @@ BOOST_AUTO_TEST_CASE(rows_may_lie_anyhow) {
   BOOST_TEST(scaled(base, {0}) == 3);
 }
 
+BOOST_AUTO_TEST_CASE(what_all_rows_have_in_common_is_read_in_any_phase) {
+  for (const std::int64_t rows : {3, 512}) {
+    const Array x = wave({rows, 1024}, 3);
+    const Array scale = wave({1024}, 5);
+    const Array shift = wave({1024}, 7);
+    BOOST_TEST(nodes_of([&]() -> std::vector<Array> {
+                 const Array scaled = (x - mean(x, 1, true)) * scale;
+                 return {scaled / sqrt(sum(scaled * scaled, 1, true) + 1) * shift + scale};
+               }) == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_result_that_is_written_over_leaves_rows_right) {
+  for (const std::int64_t n : {100, 3000}) {
+    const Array x = wave({300, n}, 3);
+    Array kept = wave({300, 1}, 4);
+    Array total = zeros({300, 1});
+    const std::vector<float> before = kept.to_vector<float>();
+    const auto program = [&] {
+      total.assign(sum(x, 1, true));
+      const Array z = x + kept;
+      kept *= 2;
+      total.assign(kept);
+      return z;
+    };
+    const Array expected = snapshot(program());
+    kept.assign(from_host(before, {300, 1}));
+    const auto [graph, z] = capture(program);
+    graph.instantiate().replay();
+    BOOST_TEST(same_bits(z, expected));
+    BOOST_TEST(same_bits(total, kept));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(rows_of_two_kinds_are_two_commands) {
   const Array x = wave({32, 48}, 3);
   BOOST_TEST(nodes_of([&]() -> std::vector<Array> {
@@ -225,7 +259,7 @@ BOOST_AUTO_TEST_CASE(integers_are_summed_as_they_are_drawn) {
   };
   const auto several = []() -> std::vector<Array> {
     const Array x = randint(-1000, 1000, {n});
-    return {sum(x), sum(x > 10), x.slice({.end = 100}, 0) + 0};
+    return {sum(x), sum(x > 10), sum(x > 500), x.slice({.end = 100}, 0) + 0};
   };
   for (const auto& program :
        {std::function<std::vector<Array>()>(hits), std::function<std::vector<Array>()>(several)}) {

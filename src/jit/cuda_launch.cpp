@@ -41,6 +41,7 @@ std::int64_t pack(ParameterBlock& packer, const Expression& expression, const La
   packer.add(is_aligned && width > 1 ? expression.size / width * width : std::int64_t{0});
   if (expression.has_sums()) packer.add(expression.parts);
   for (std::size_t i = 0; i < arrays; ++i) packer.add(addresses[i]);
+  if (arrays == 0) packer.add(static_cast<void*>(nullptr));  // the member is there
   for (std::size_t i = 0; i < scalars.size(); ++i) {
     packer.add(kernels::scalar_bits(expression.scalars[i], scalars[i]));
   }

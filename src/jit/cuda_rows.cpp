@@ -193,10 +193,10 @@ class RowWriter {
     }
   }
 
-  /// Whether a load is put off until the phase that needs it: all rows have the same elements, which are near, and
-  /// would take up registers until then.
+  /// Whether a load is put off until the last phase, which alone needs it: all rows have the same elements, which are
+  /// near, and would take up registers until then.
   bool is_late(std::size_t i) const {
-    if (row_axis() == 0 || plan_.is_of_rows[i] || plan_.computed_in[i] <= 0) return false;
+    if (row_axis() == 0 || plan_.is_of_rows[i] || plan_.computed_in[i] + 1 < plan_.phases) return false;
     const Layout& of = e_.inputs[static_cast<std::size_t>(e_.code[i].number)];
     return std::all_of(of.strides, of.strides + row_axis(), [](std::int64_t stride) { return stride == 0; });
   }
@@ -336,6 +336,7 @@ class RowWriter {
   }
 
   void write_result(std::size_t i) {
+    has_reduced_ = true;
     text_ << "  F" << i << "::Acc r" << i << " = ";
     if (shape_.is_warp()) {
       text_ << "combine_warp(f" << i << ", l" << i << ");\n";
@@ -354,6 +355,10 @@ class RowWriter {
 
   /// One value a row, at the end, when every thread has read what it reads.
   void write_row_stores() {
+    if (!has_reduced_) {  // a reduction, which nobody needs, would have been the barrier
+      text_ << (shape_.is_warp() ? "  __syncwarp();\n" : "  __syncthreads();\n");
+      if (shape_.blocks > 1) text_ << "  wait_for_cluster();\n  arrive_at_cluster();\n  wait_for_cluster();\n";
+    }
     const int last = plan_.phases - 1;
     for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
       if (!e_.is_of_rows(e_.outputs[i])) continue;
@@ -367,6 +372,7 @@ class RowWriter {
   const RowPlan plan_;
   const RowShape shape_;
   bool has_waited_ = false;
+  bool has_reduced_ = false;
   std::ostringstream text_;
 };
 

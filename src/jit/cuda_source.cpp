@@ -95,7 +95,7 @@ class Writer {
   void write_positions() {
     text_ << "template <int n> __device__ __forceinline__ void run(const Args& args, Index at";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", " << stored_name(e_.draws[i].type) << " d" << i;
-    if (e_.has_sums()) text_ << ", u64 (&sums)[" << e_.reductions.size() << "]";
+    if (e_.has_sums()) text_ << ", u64 (&sums)[" << sum_number(e_.code.size()) << "]";
     text_ << ") {\n";
     write_offsets();
     for (std::size_t i = 0; i < e_.inputs.size(); ++i) write_load(i);
@@ -189,7 +189,7 @@ class Writer {
   void write_instruction(std::size_t number) {
     const Instruction& instruction = e_.code[number];
     if (instruction.kind == Instruction::Kind::reduce) {
-      text_ << "    sums[" << instruction.number << "] += static_cast<u64>(Convert<i64, "
+      text_ << "    sums[" << sum_number(number) << "] += static_cast<u64>(Convert<i64, "
             << type_name(instruction.in_type) << ">::apply(v" << instruction.operands[0] << "));\n";
       return;
     }
@@ -203,7 +203,7 @@ class Writer {
       case Instruction::Kind::op:
         text_ << op_text(instruction, [&](int k) { return "v" + std::to_string(instruction.operands[k]); });
         break;
-      case Instruction::Kind::reduce: break;
+      case Instruction::Kind::reduce: break;  // above
       case Instruction::Kind::choose:
         text_ << window_text(e_, instruction.number) << " ? v" << instruction.operands[0] << " : v"
               << instruction.operands[1];
@@ -299,7 +299,7 @@ class Writer {
     write_head("Args args");
     text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn || e_.has_sums()) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
-    if (e_.has_sums()) text_ << "  u64 sums[" << e_.reductions.size() << "] = {};\n";
+    if (e_.has_sums()) text_ << "  u64 sums[" << sum_number(e_.code.size()) << "] = {};\n";
     write_counters();
     const auto write_numbers = [&](const char* round) {
       // All words first, so that a draw need not wait for another's numbers.
@@ -338,11 +338,17 @@ class Writer {
     text_ << "}\n";
   }
 
+  /// Of the sums, which that instruction is; behind the last one, how many there are. Several may be of one reduction.
+  std::ptrdiff_t sum_number(std::size_t instruction) const {
+    return std::count_if(e_.code.begin(), e_.code.begin() + static_cast<std::ptrdiff_t>(instruction),
+                         [](const Instruction& each) { return each.kind == Instruction::Kind::reduce; });
+  }
+
   /// Each block's part, and zeros for those that no block has.
   void write_sums() {
     for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
       if (!e_.is_sum(i)) continue;
-      const int sum = e_.code[static_cast<std::size_t>(e_.results[i])].number;
+      const auto sum = sum_number(static_cast<std::size_t>(e_.results[i]));
       text_ << "  {\n    u64* const parts = static_cast<u64*>(args.arrays[" << i
             << "]);\n    const u64 own = block_sum(sums[" << sum
             << "]);\n    if (threadIdx.x == 0) parts[blockIdx.x] = own;\n"

@@ -12,7 +12,7 @@ namespace refrain::jit {
 
 /// CUDA C++ of an expression, or of so many parts of its structure: one kernel, `fused_kernel`, and the sources of
 /// kernels/ that it includes by name. What differs between expressions of one structure, extents, strides and scalars,
-/// is a parameter and not in the text.
+/// is a parameter. How rows are laid out over threads, and which axes a window leaves whole, is in the text.
 std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts = 1);
 
 /// How the kernel is launched.

@@ -286,6 +286,46 @@ BOOST_AUTO_TEST_CASE(arrays_that_are_read_elsewhere_compile) {
   maker.require_compiled();
 }
 
+BOOST_AUTO_TEST_CASE(sums_of_one_kind_are_kept_apart) {
+  Maker maker;
+  const int draw = maker.draw(Distribution::randint32, Type::int32);
+  const int bound = maker.scalar(Type::int32);
+  maker.made.reductions.push_back({kernels::ReduceOp::sum, Type::bool_, Type::int64, Type::int64});
+  maker.made.parts = 8;
+  for (const ElementwiseOp op : {ElementwiseOp::less, ElementwiseOp::greater}) {
+    const int truth = maker.add({Instruction::Kind::op, op, Type::bool_, Type::int32, {draw, bound, -1}, 0});
+    maker.output(
+        maker.add({Instruction::Kind::reduce, ElementwiseOp::copy, Type::int64, Type::bool_, {truth, -1, -1}, 0}));
+  }
+  maker.require_compiled();
+  const std::string source = jit::cuda_source(maker.made, jit::launch_shape(maker.made, {}, multiprocessors));
+  for (const char* const part : {"block_sum(sums[0])", "block_sum(sums[1])"}) {
+    BOOST_TEST(source.find(part) != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rows_read_what_they_have_in_common_in_any_phase) {
+  Maker maker;
+  maker.made.size = 512 * 1024;
+  maker.made.ndim = 2;
+  maker.made.extents[0] = 512;
+  maker.made.extents[1] = 1024;
+  const Type type = Type::float32;
+  const auto op = [&](ElementwiseOp of, int a, int b) {
+    return maker.add({Instruction::Kind::op, of, type, type, {a, b, -1}, 0});
+  };
+  maker.made.reductions.push_back({kernels::ReduceOp::sum, type, Type::float64, type});
+  const auto sum = [&](int value) {
+    return maker.add({Instruction::Kind::reduce, ElementwiseOp::copy, type, type, {value, -1, -1}, 0});
+  };
+  const int x = maker.input(type, {1024, 1});
+  const int early = maker.input(type, {0, 1});
+  const int late = maker.input(type, {0, 1});
+  const int scaled = op(ElementwiseOp::mul, op(ElementwiseOp::sub, x, sum(x)), early);
+  maker.output(op(ElementwiseOp::add, op(ElementwiseOp::div, scaled, sum(scaled)), late), {1024, 1});
+  maker.require_compiled();
+}
+
 BOOST_AUTO_TEST_CASE(sums_of_draws_compile) {
   for (const Type type : {Type::int32, Type::int64}) {
     Maker maker;
