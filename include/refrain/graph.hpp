@@ -34,17 +34,17 @@ enum class Optimize : std::uint8_t {
 struct Passes {
   bool dead_work = true;     ///< commands whose results nothing can read are left out
   bool order = true;         ///< only what conflicts keeps its order
-  bool fusion = true;        ///< elementwise commands and draws over the same positions become one
+  bool fusion = true;        ///< commands over the same positions, or of their rows, become one
   bool horizontal = true;    ///< small elementwise commands that may run at once become one
   bool lanes = true;         ///< independent commands run in as many branches as pay
   bool memory = true;        ///< temporaries whose lives do not meet share memory
-  bool in_place = true;      ///< of `memory`: a value takes the place of one that it is the last to be made from
+  bool in_place = true;      ///< a value takes the place of one that it is the last to be made from
   bool programmatic = true;  ///< on CUDA, a small kernel is launched while the one before it still runs
 };
 
-/// Room for the temporaries of executables of any graphs, as large as the largest of them needs. Replays that share it
-/// are ordered one after another, on whatever streams they are. A handle: copies name the same room, each new pool is
-/// room of its own. May be used from any thread.
+/// Room for the temporaries of executables of any graphs: make the largest first, and the rest fits. Replays that share
+/// it are ordered one after another, on whatever streams they are. A handle: copies name the same room, each new pool
+/// is room of its own. May be used from any thread.
 ///
 /// Executables of one Graph share room without being told to; `clone()` has its own.
 class ArenaPool {
@@ -170,8 +170,8 @@ class GraphExec {
 
   /// Leaves the commands of that label out of the replays from now on, or takes them in again. Order passes through a
   /// command that is left out; what it would write keeps its values; a draw takes its numbers all the same.
-  /// @throws Error(Errc::invalid_value) listing the labels; not_supported for host functions, event nodes and foreign
-  ///         work that CUDA takes as a whole
+  /// @throws Error(Errc::invalid_value) listing the labels; not_supported for host functions, event nodes, foreign work
+  ///         that CUDA takes as a whole, and commands that were fused or whose temporaries share memory
   void enable(std::string_view label, bool is_enabled, SourceLocation where = SourceLocation::current()) const;
 
   /// Puts another array in the place of one that the graph was recorded with: an input, an output or an in-place

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <thread>
 
 namespace refrain::host {
@@ -190,7 +189,7 @@ void Scheduler::rouse(std::unique_lock<std::mutex> lock) {
   if (!hire) return;
   try {
     std::thread([this] { work(); }).detach();
-  } catch (const std::system_error&) {
+  } catch (...) {
     // No thread to be had: the workers there are, and the threads that wait, do the work.
     lock.lock();
     --workers_;

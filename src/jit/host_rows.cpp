@@ -213,7 +213,7 @@ void HostRows::place_values() {
     if (free_registers.empty()) free_registers.push_back(registers_++);
     registers_of_[i] = free_registers.back();
     free_registers.pop_back();
-    steps_.push_back({i, code[i].kind == Kind::op ? find_row(code[i]) : nullptr, registers_of_[i]});
+    steps_.push_back({i, code[i].kind == Kind::op ? find_row(code[i]) : nullptr});
     std::vector<std::size_t> operands;
     for (int k = 0; k < code[i].operand_count(); ++k) {
       const auto operand = static_cast<std::size_t>(code[i].operands[k]);

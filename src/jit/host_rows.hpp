@@ -25,7 +25,6 @@ class HostRows {
   struct Step {
     std::size_t instruction;
     kernels::Row loop;  ///< of an op
-    int result;         ///< the register
   };
   /// Registers and where rows are.
   class Frame;

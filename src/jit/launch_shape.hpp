@@ -11,7 +11,8 @@ namespace refrain::jit {
 /// Expressions of one structure, for one kernel to run.
 using Further = std::span<const std::shared_ptr<const Expression>>;
 
-/// How the threads of a fused kernel share the positions. All but `block` is part of the kernel's text.
+/// How the threads of a fused kernel share the positions. All but `block` is part of the kernel's text. Rows have
+/// a shape of their own (cuda_rows.cpp).
 struct LaunchShape {
   static constexpr int most_threads = 256;  ///< of a block
 

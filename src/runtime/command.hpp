@@ -89,7 +89,7 @@ struct RandomCommand {
   bool absolute = false;               ///< after a recorded `manual_seed`: the offset is the same in every replay
 };
 
-/// Several elementwise commands and draws as one. Its accesses are those of the expression's outputs, then its inputs;
+/// Several commands as one, elementwise and such. Its accesses are those of the expression's outputs, then its inputs;
 /// after them, and after its scalars, come those of each further part.
 struct FusedCommand {
   std::shared_ptr<const jit::Expression> expression;

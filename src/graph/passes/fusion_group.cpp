@@ -181,6 +181,7 @@ std::optional<FusionGroup> FusionGroup::of(const Draft& draft, std::size_t numbe
   if (const auto* draw = std::get_if<RandomCommand>(&step.command->payload)) {
     group.extents_ = extents_of(step);
     group.grid_ = draw->args.grid;
+    group.draws_ = 1;
     group.numbers_per_draw_ = kernels::numbers_per_draw(draw->args.distribution, draw->args.type);
     add(output_of(step), true);
     return group;
@@ -310,14 +311,16 @@ std::string FusionGroup::take(const FusionGroup& other) {
     all.push_back(std::move(array));
     written.push_back(other.is_written_[i]);
   }
-  std::size_t numbers = scalars_ + other.scalars_;
+  std::size_t numbers =
+      scalars_ + other.scalars_ + (draws_ + other.draws_) * sizeof(kernels::RandomArgs) / sizeof(std::int64_t);
   for (const Walked& array : all) numbers += numbers_of(array);
-  if (numbers * sizeof(std::int64_t) > most_parameter_bytes) return "they have too many arrays";
+  if (numbers * sizeof(std::int64_t) > most_parameter_bytes) return "they have too many arrays or draws";
   FusionGroup together = *this;
   together.arrays_ = std::move(all);
   together.is_written_ = std::move(written);
   together.extents_ = std::move(*fine);
   together.scalars_ += other.scalars_;
+  together.draws_ += other.draws_;
   if (other.has_rows_) together.parts_ = has_rows_ ? std::min(parts_, other.parts_) : other.parts_;
   together.has_rows_ = has_rows_ || other.has_rows_;
   together.has_narrow_steps_ =

@@ -81,6 +81,7 @@ class FusionGroup {
   bool has_rows_ = false;
   bool has_narrow_steps_ = false;  ///< with one position a row
   std::int64_t parts_ = 0;         ///< of the fewest that any of the reductions makes; 0: the order of one counts
+  std::size_t draws_ = 0;
   int grid_ = 0;
   int numbers_per_draw_ = 0;
 };

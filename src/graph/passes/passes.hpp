@@ -23,7 +23,7 @@ std::span<const Pass> passes();
 void drop_dead_work(Draft& draft);
 /// Keeps the order of what conflicts, and of undeclared commands with all others; drops the rest.
 void relax_order(Draft& draft);
-/// Makes one command of elementwise commands and draws over the same positions.
+/// Makes one command of commands over the same positions, of their rows, or of parts of what they write.
 void fuse(Draft& draft);
 /// Makes one command of small elementwise commands of one structure that may run at once.
 void fuse_horizontally(Draft& draft);
