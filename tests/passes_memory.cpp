@@ -180,7 +180,6 @@ BOOST_AUTO_TEST_CASE(parts_of_arrays_are_written_in_place_where_they_lie_alike) 
 
 BOOST_AUTO_TEST_CASE(fused_commands_work_in_place) {
   const Array x = wave({size});
-  // The sums keep the commands before and after them apart.
   const auto one = [&] {
     const Array y = x * 2 + 1;
     const Array z = (y - sum(y)) * 0.5F;
@@ -188,7 +187,7 @@ BOOST_AUTO_TEST_CASE(fused_commands_work_in_place) {
   };
   const GraphExec exec = checked_exec(one, {.passes = fused_in_place()});
   BOOST_TEST(exec.arena_use().size_bytes < 2 * x.size_bytes() + x.size_bytes() / 2);  // z and z * 3
-  // On CUDA a cluster of blocks does the whole of it.
+  // On the host the sums keep the commands before and after them apart; on CUDA a cluster of blocks does it all.
   BOOST_TEST(says(exec, "in place: 'fused") == (current_device().kind == DeviceKind::host));
 
   const auto several = [&] {

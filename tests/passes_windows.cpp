@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(drawn_numbers_are_updated) {
              }) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(parts_of_what_is_not_written_as_a_whole_stay_alone) {
+BOOST_AUTO_TEST_CASE(parts_that_lie_apart_are_one_command_and_what_reads_the_whole_another) {
   const Array x = wave({8, 16});
   const Stream side;
   const Array before = snapshot(x);
