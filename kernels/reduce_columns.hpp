@@ -11,7 +11,8 @@
 
 namespace refrain::kernels {
 
-constexpr i64 tile = 256;
+/// 8192^2 float32 on two cores take 9.5 ms so, in tiles of 1024 rows 12, of 512 14, of 256 20: memory wants runs.
+constexpr i64 tile = 2048;
 
 /// The folds of a tile's rows, where each has its own.
 template <class F>
@@ -36,34 +37,48 @@ struct Columns {
   i64 count;
   i64 position;
 
+  /// Elements i, i + reduce_lanes, ..., `terms` of them, so that `acc` is read and written once for all.
+  template <int terms>
   REFRAIN_CLONES void take(Acc* acc, i64 i) const {
     const Stored<typename F::In>* elements = x + i * stride;
     const F common = folds[0];
     REFRAIN_INDEPENDENT
     for (i64 row = 0; row < rows; ++row) {
       const F& fold = own_folds ? folds[row] : common;
-      acc[row] = fold.take(acc[row], fold.load(elements, row, position + i), position + i);
+      Acc taken = acc[row];
+      for (i64 at = 0; at < terms * reduce_lanes; at += reduce_lanes) {
+        taken = fold.take(taken, fold.load(elements + at * stride, row, position + i + at), position + i + at);
+      }
+      acc[row] = taken;
     }
+  }
+  /// Elements i, i + reduce_lanes, ...
+  void take_lane(Acc* acc, i64 i) const {
+    for (; i + 7 * reduce_lanes < count; i += 8 * reduce_lanes) take<8>(acc, i);
+    for (; i + 3 * reduce_lanes < count; i += 4 * reduce_lanes) take<4>(acc, i);
+    for (; i < count; i += reduce_lanes) take<1>(acc, i);
   }
   REFRAIN_CLONES void combine(Acc* acc, const Acc* other) const {
     REFRAIN_INDEPENDENT
     for (i64 row = 0; row < rows; ++row) acc[row] = F::combine(acc[row], other[row]);
   }
 
-  void prefetch(i64 i) const {
+  /// The elements of a lane.
+  void prefetch(i64 first) const {
     constexpr i64 line = 64 / sizeof(*x);
-    for (i64 row = 0; row < rows; row += line) __builtin_prefetch(x + i * stride + row);
+    for (i64 i = first; i < count; i += reduce_lanes) {
+      for (i64 row = 0; row < rows; row += line) __builtin_prefetch(x + i * stride + row);
+    }
   }
 
-  /// `next`: the lane that comes after these. Its elements are far apart and take long to come, so they are asked for
-  /// while this one's are added: 8192^2 float32 take 38 ms so, and 67 without.
+  /// `next`: the lane that comes after these. Where runs are too short for the processor to foresee, its elements are
+  /// asked for while this one's are added: tiles of 128 rows take 32 ms so on one core, and 43 without.
   void reduce(Acc* acc, i64 first = 0, i64 step = 1, i64 next = reduce_chunk) const {
     if (step == reduce_lanes || first + step >= count) {
       for (i64 row = 0; row < rows; ++row) acc[row] = F::identity();
-      for (i64 i = first; i < count; i += reduce_lanes) {
-        if (next - first + i < count) prefetch(next - first + i);
-        take(acc, i);
-      }
+      constexpr i64 short_run = 256;
+      if (rows <= short_run) prefetch(next);
+      take_lane(acc, first);
       return;
     }
     reduce(acc, first, 2 * step, first + step);
@@ -96,12 +111,14 @@ void second_folds(const ReduceArgs& args, const Stored<typename P::In>* x, i64 r
   for (i64 k = 0; k < rows; ++k) folds.set(k, P::second(args, results[k]));
 }
 
-/// All rows in tiles of neighbours. Narrower ones than a whole tile where that gives each part something.
+/// All rows in tiles of neighbours. Narrower ones than a whole tile where that gives each thread something to do, and
+/// something to take from one that is late.
 class Tiles {
  public:
-  Tiles(const ReduceArgs& args, i64 parts)
+  Tiles(const ReduceArgs& args, const Split& split)
       : args_(args), extent_(args.kept_extents[args.kept_ndim - 1]), lines_(args.rows / extent_) {
-    while (width_ > narrowest && count() * args.chunks < std::min(parts, enough)) width_ /= 2;
+    const i64 wanted = std::min(split.parts(), tiles_a_thread * split.threads());
+    while (width_ > narrowest && count() * args.chunks < wanted) width_ /= 2;
   }
 
   i64 count() const { return lines_ * in_line(); }
@@ -116,9 +133,9 @@ class Tiles {
   }
 
  private:
-  /// 8192^2 float32 in tiles of 256 rows take 38 ms, of 128 35, of 64 42, of 32 51, of 16 84.
+  static constexpr i64 tiles_a_thread = 4;
+  /// 8192^2 float32 on one core in tiles of 64 rows take 42 ms, of 32 51, of 16 84.
   static constexpr i64 narrowest = 32;
-  static constexpr i64 enough = 32;
   i64 in_line() const { return (extent_ - 1) / width_ + 1; }
 
   const ReduceArgs& args_;
@@ -150,7 +167,7 @@ void reduce_tile(const ReduceArgs& args, const Stored<typename P::In>* x, i64 ro
 template <class P>
 void reduce_columns(const ReduceArgs& args, const Split& split) {
   using In = typename P::In;
-  const Tiles tiles(args, split.parts());
+  const Tiles tiles(args, split);
   split(tiles.count() * args.chunks, 1, [&](i64 at, i64 end) {
     for (; at < end; ++at) {
       tiles.visit<In>(at / args.chunks,

@@ -108,7 +108,7 @@ void softmax_tile(const ReduceArgs& args, const In* x, i64 row, i64 rows) {
 
 template <class In>
 void softmax_columns(const ReduceArgs& args, const Split& split) {
-  const Tiles tiles(args, split.parts());
+  const Tiles tiles(args, split);
   split(tiles.count(), 1, [&](i64 at, i64 end) {
     for (; at < end; ++at) {
       tiles.visit<In>(at, [&](const In* x, i64 row, i64 rows) { softmax_tile(args, x, row, rows); });

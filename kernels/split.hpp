@@ -16,9 +16,12 @@ class Split {
 
   /// Not at all.
   constexpr Split() = default;
-  constexpr Split(i64 parts, Run run) : parts_(parts), run_(run) {}
+  constexpr Split(i64 parts, Run run) : Split(parts, run, parts) {}
+  constexpr Split(i64 parts, Run run, i64 threads) : parts_(parts), run_(run), threads_(threads) {}
 
   i64 parts() const { return parts_; }
+  /// How many may run at once.
+  i64 threads() const { return threads_; }
 
   /// body(begin, end) for ranges that make up [0, count) together, cut at multiples of `step`. count > 0.
   template <class Body>
@@ -45,6 +48,7 @@ class Split {
  private:
   i64 parts_ = 1;
   Run run_ = nullptr;
+  i64 threads_ = 1;
 };
 
 }  // namespace refrain::kernels

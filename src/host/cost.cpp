@@ -42,7 +42,7 @@ double memory_ns(double bytes) { return bytes * (bytes > cache_bytes ? byte : ca
 Split split_of_ns(double ns) {
   if (ns < 2 * part_ns) return {};
   if (Crew::get().size() == 1) return {};
-  return {static_cast<std::int64_t>(std::min(ns / part_ns, most_parts)), run_parts};
+  return {static_cast<std::int64_t>(std::min(ns / part_ns, most_parts)), run_parts, Crew::get().size()};
 }
 
 bool is_half(Type type) { return type == Type::float16 || type == Type::bfloat16; }
