@@ -47,11 +47,34 @@ REFRAIN_HOST_DEVICE Words philox(u64 seed, u64 subsequence, u64 draw) {
   return c;
 }
 
-// Uniform numbers in (0, 1]. Every product is exact, so contraction changes nothing. ------------------
+/// a * b + c, rounded once.
+REFRAIN_HOST_DEVICE float fused(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+REFRAIN_HOST_DEVICE double fused(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return __builtin_fma(a, b, c);
+#endif
+}
 
-REFRAIN_HOST_DEVICE float uniform_float(u32 x) { return static_cast<float>(x) * 0x1p-32f + 0x1p-33f; }
+// Uniform numbers in (0, 1] -----------------------------------------------------------------------------
 
-/// Of the 53 bits x ^ (y << 21).
+/// The product is exact, so that the host has no need of an fma, of which some processors have none.
+REFRAIN_HOST_DEVICE float uniform_float(u32 x) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(static_cast<float>(x), 0x1p-32f, 0x1p-33f);
+#else
+  return static_cast<float>(x) * 0x1p-32f + 0x1p-33f;
+#endif
+}
+
+/// Of the 53 bits x ^ (y << 21). Every product is exact.
 REFRAIN_HOST_DEVICE double uniform_double(u32 x, u32 y) {
   const double bits = static_cast<double>(y >> 11) * 0x1p32 + static_cast<double>(x ^ (y << 21));
   return bits * 0x1p-53 + 0x1p-54;
@@ -114,23 +137,8 @@ REFRAIN_HOST_DEVICE Pair<double> normal_doubles(Words words) {
 #endif
 }
 
-// Parameters: what PyTorch makes of standard numbers ---------------------------------------------------
-
-/// a * b + c, rounded once: PyTorch's build contracts.
-REFRAIN_HOST_DEVICE float fused(float a, float b, float c) {
-#if defined(__CUDA_ARCH__)
-  return __fmaf_rn(a, b, c);
-#else
-  return __builtin_fmaf(a, b, c);
-#endif
-}
-REFRAIN_HOST_DEVICE double fused(double a, double b, double c) {
-#if defined(__CUDA_ARCH__)
-  return __fma_rn(a, b, c);
-#else
-  return __builtin_fma(a, b, c);
-#endif
-}
+// Parameters: what PyTorch makes of standard numbers, in a build that contracts
+// ---------------------------------------------------
 
 /// The type that numbers of T are made in, before they are rounded to it.
 template <class T>

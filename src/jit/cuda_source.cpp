@@ -89,13 +89,14 @@ class Writer {
     write_move_members(text_, e_);
     if (!e_.draws.empty()) text_ << "  RandomArgs draws[" << e_.draws.size() << "];\n";
     text_ << "};\n";
+    if (e_.has_sums()) write_sum_types();
   }
 
   /// `run<n>`: n positions from `at` on, in one row where not all arrays are dense.
   void write_positions() {
     text_ << "template <int n> __device__ __forceinline__ void run(const Args& args, Index at";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", " << stored_name(e_.draws[i].type) << " d" << i;
-    if (e_.has_sums()) text_ << ", u64 (&sums)[" << sum_number(e_.code.size()) << "]";
+    if (e_.has_sums()) text_ << ", Sums& sums";
     text_ << ") {\n";
     write_offsets();
     for (std::size_t i = 0; i < e_.inputs.size(); ++i) write_load(i);
@@ -189,7 +190,7 @@ class Writer {
   void write_instruction(std::size_t number) {
     const Instruction& instruction = e_.code[number];
     if (instruction.kind == Instruction::Kind::reduce) {
-      text_ << "    sums[" << sum_number(number) << "] += static_cast<u64>(Convert<i64, "
+      text_ << "    sums.of" << sum_number(number) << " += static_cast<" << sum_type(instruction) << ">(Convert<i64, "
             << type_name(instruction.in_type) << ">::apply(v" << instruction.operands[0] << "));\n";
       return;
     }
@@ -299,7 +300,7 @@ class Writer {
     write_head("Args args");
     text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn || e_.has_sums()) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
-    if (e_.has_sums()) text_ << "  u64 sums[" << sum_number(e_.code.size()) << "] = {};\n";
+    if (e_.has_sums()) text_ << "  Sums sums{};\n";
     write_counters();
     const auto write_numbers = [&](const char* round) {
       // All words first, so that a draw need not wait for another's numbers.
@@ -327,13 +328,22 @@ class Writer {
       text_ << "}\n";
       return;
     }
-    text_ << "  u64 round = 0;\n  for (i64 base = thread; base < args.size; base += threads * " << numbers
-          << ", ++round) {\n";
-    write_numbers(" + round");
-    text_ << "#pragma unroll\n    for (int k = 0; k < " << numbers
-          << "; ++k) {\n      const i64 at = base + k * threads;\n      if (at < args.size) ";
-    write_run("at", "k");
-    text_ << "    }\n  }\n";
+    text_ << "  u64 round = 0;\n  i64 base = thread;\n";
+    const auto write_rounds = [&](const std::string& head, const char* condition) {
+      text_ << "  " << head << " {\n";
+      write_numbers(" + round");
+      text_ << "#pragma unroll\n    for (int k = 0; k < " << numbers
+            << "; ++k) {\n      const i64 at = base + k * threads;\n      " << condition;
+      write_run("at", "k");
+      text_ << "    }\n  }\n";
+    };
+    const std::string next = "base += threads * " + std::to_string(numbers) + ", ++round)";
+    if (e_.has_sums()) {  // which take so little that the checks would be a part of it
+      write_rounds("for (; base + " + std::to_string(numbers - 1) + " * threads < args.size; " + next, "");
+      write_rounds("if (base < args.size)", "if (at < args.size) ");
+    } else {
+      write_rounds("for (; base < args.size; " + next, "if (at < args.size) ");
+    }
     write_sums();
     text_ << "}\n";
   }
@@ -344,14 +354,27 @@ class Writer {
                          [](const Instruction& each) { return each.kind == Instruction::Kind::reduce; });
   }
 
+  /// What a thread adds up in: of truths it has less than 2^32.
+  static const char* sum_type(const Instruction& reduction) {
+    return reduction.in_type == kernels::Type::bool_ ? "u32" : "u64";
+  }
+  void write_sum_types() {
+    text_ << "struct Sums {\n";
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      if (e_.code[i].kind != Instruction::Kind::reduce) continue;
+      text_ << "  " << sum_type(e_.code[i]) << " of" << sum_number(i) << ";\n";
+    }
+    text_ << "};\n";
+  }
+
   /// Each block's part, and zeros for those that no block has.
   void write_sums() {
     for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
       if (!e_.is_sum(i)) continue;
       const auto sum = sum_number(static_cast<std::size_t>(e_.results[i]));
       text_ << "  {\n    u64* const parts = static_cast<u64*>(args.arrays[" << i
-            << "]);\n    const u64 own = block_sum(sums[" << sum
-            << "]);\n    if (threadIdx.x == 0) parts[blockIdx.x] = own;\n"
+            << "]);\n    const u64 own = block_sum(sums.of" << sum
+            << ");\n    if (threadIdx.x == 0) parts[blockIdx.x] = own;\n"
                "    for (i64 i = gridDim.x + thread; i < args.parts; i += threads) parts[i] = 0;\n  }\n";
     }
   }

@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(sums_of_one_kind_are_kept_apart) {
   }
   maker.require_compiled();
   const std::string source = jit::cuda_source(maker.made, jit::launch_shape(maker.made, {}, multiprocessors));
-  for (const char* const part : {"block_sum(sums[0])", "block_sum(sums[1])"}) {
+  for (const char* const part : {"block_sum(sums.of0)", "block_sum(sums.of1)"}) {
     BOOST_TEST(source.find(part) != std::string::npos);
   }
 }
