@@ -3,7 +3,9 @@
 #include "kernels/reduce.hpp"
 
 // What reductions compute. A fold starts from `identity`, takes the element at a position with `take`, combines two
-// results with `combine`, and writes the result of a row or a chunk with `store`. Reductions of two passes have a fold
+// results with `combine`, and writes the result of a row or a chunk with `store`. With `begin_with`, which some have, a
+// lane of one element begins with that: only where all elements are -0 does the result differ, which is -0 in place of
+// the identity's 0 and theirs. Reductions of two passes have a fold
 // for each: the second one is made from the first one's result, or from what the caller knows (`ReduceArgs::other`).
 
 namespace refrain::kernels {
@@ -88,6 +90,7 @@ struct Sum : Fold<In, Acc_> {
   using Acc = Acc_;
   REFRAIN_HOST_DEVICE explicit Sum(const ReduceArgs&) {}
   static REFRAIN_HOST_DEVICE Acc identity() { return Acc{0}; }
+  static REFRAIN_HOST_DEVICE Acc begin_with(In x, i64) { return convert<Acc>(x); }
   static REFRAIN_HOST_DEVICE Acc take(Acc acc, In x, i64) { return combine(acc, convert<Acc>(x)); }
   static REFRAIN_HOST_DEVICE Acc combine(Acc a, Acc b) { return static_cast<Acc>(Computed<Acc>(a) + Computed<Acc>(b)); }
   static REFRAIN_HOST_DEVICE void store(const ReduceArgs& args, i64 at, Acc acc) { store_number(args, at, acc); }
@@ -108,9 +111,10 @@ template <class In>
 struct SumOfSquares : Sum<In> {
   using Acc = Accumulated<In>;
   using Sum<In>::Sum;
-  static REFRAIN_HOST_DEVICE Acc take(Acc acc, In x, i64) {
+  static REFRAIN_HOST_DEVICE Acc take(Acc acc, In x, i64) { return acc + begin_with(x, 0); }
+  static REFRAIN_HOST_DEVICE Acc begin_with(In x, i64) {
     const auto y = convert<Acc>(x);
-    return acc + y * y;
+    return y * y;
   }
 };
 
@@ -148,9 +152,10 @@ struct SquaredDistances : Sum<In> {
   Acc center;
 
   REFRAIN_HOST_DEVICE SquaredDistances(const ReduceArgs& args, In mean) : Sum<In>(args), center(convert<Acc>(mean)) {}
-  REFRAIN_HOST_DEVICE Acc take(Acc acc, In x, i64) const {
+  REFRAIN_HOST_DEVICE Acc take(Acc acc, In x, i64) const { return acc + begin_with(x, 0); }
+  REFRAIN_HOST_DEVICE Acc begin_with(In x, i64) const {
     const Acc distance = convert<Acc>(x) - center;
-    return acc + distance * distance;
+    return distance * distance;
   }
 };
 

@@ -21,16 +21,18 @@ template <int threads, bool is_whole, bool is_dense, class T>
 __device__ __forceinline__ void load_turn(const T* first, i64 stride, const RowSpot& spot, int k,
                                           T (&x)[vector_width]) {
   const int i = (k * threads + spot.thread) * vector_width;
+  if (is_dense) first += spot.thread * vector_width;  // so that turns are a constant apart
+  const int turn = k * threads * vector_width;
   if (is_dense && spot.vectors) {
     Elements<T> loaded{};
-    if (is_whole || i < spot.count) loaded = *reinterpret_cast<const Elements<T>*>(first + i);
+    if (is_whole || i < spot.count) loaded = *reinterpret_cast<const Elements<T>*>(first + turn);
 #pragma unroll
     for (int j = 0; j < vector_width; ++j) x[j] = loaded.at[j];
   } else {
 #pragma unroll
     for (int j = 0; j < vector_width; ++j) {
       x[j] = T{};
-      if (is_whole || i + j < spot.count) x[j] = is_dense ? first[i + j] : first[(i + j) * stride];
+      if (is_whole || i + j < spot.count) x[j] = is_dense ? first[turn + j] : first[(i + j) * stride];
     }
   }
 }
@@ -39,15 +41,17 @@ template <int threads, bool is_whole, bool is_dense, class T>
 __device__ __forceinline__ void store_turn(T* first, i64 stride, const RowSpot& spot, int k,
                                            const T (&y)[vector_width]) {
   const int i = (k * threads + spot.thread) * vector_width;
+  if (is_dense) first += spot.thread * vector_width;
+  const int turn = k * threads * vector_width;
   if (is_dense && spot.vectors) {
     Elements<T> stored;
 #pragma unroll
     for (int j = 0; j < vector_width; ++j) stored.at[j] = y[j];
-    if (is_whole || i < spot.count) *reinterpret_cast<Elements<T>*>(first + i) = stored;
+    if (is_whole || i < spot.count) *reinterpret_cast<Elements<T>*>(first + turn) = stored;
   } else {
 #pragma unroll
     for (int j = 0; j < vector_width; ++j) {
-      if (is_whole || i + j < spot.count) first[is_dense ? i + j : (i + j) * stride] = y[j];
+      if (is_whole || i + j < spot.count) first[is_dense ? turn + j : (i + j) * stride] = y[j];
     }
   }
 }
@@ -57,6 +61,26 @@ template <int threads, bool is_whole, bool is_dense, class T, int turns>
 __device__ __forceinline__ void load_row(const T* first, i64 stride, const RowSpot& spot, T (&x)[turns][vector_width]) {
 #pragma unroll
   for (int k = 0; k < turns; ++k) load_turn<threads, is_whole, is_dense>(first, stride, spot, k, x[k]);
+}
+
+/// A lane that has one element.
+template <class F>
+__device__ __forceinline__ typename F::Acc lane_of(const F& fold, typename F::In x) {
+  if constexpr (requires { fold.begin_with(x, 0); }) {
+    return fold.begin_with(x, 0);
+  } else {
+    return fold.take(F::identity(), x, 0);
+  }
+}
+
+/// The result of lanes of one element.
+template <class F>
+__device__ __forceinline__ typename F::Acc settled(const F& fold, typename F::Acc acc) {
+  if constexpr (requires(typename F::In x) { fold.begin_with(x, 0); }) {
+    return fold.combine(F::identity(), acc);
+  } else {
+    return acc;
+  }
 }
 
 /// What lane j of each of a warp's turns has: lanes of their own, combined by halves.

@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(chunk_threads) softmax_chunks(const __grid_con
       lanes[j] += static_cast<double>(x[turn][j]);
     }
   }
-  const double total = block_broadcast(combine_block(fold, lanes));
+  const double total = combine_block(fold, lanes);
   const bool to_vectors = args.out_stride == 1 && is_vector(row.out);
 #pragma unroll
   for (int turn = 0; turn < turns; ++turn) store_shares(row, args, begin + stride * turn, to_vectors, x[turn], total);

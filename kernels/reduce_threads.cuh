@@ -160,25 +160,40 @@ struct Halves {
 inline constexpr int chunk_threads = 256;
 static_assert(chunk_threads * vector_width == reduce_lanes);
 
-/// Combines the lanes of a block of chunk_threads. Thread 0 has the result.
+/// Shared memory for what threads hand each other, the same for all folds whose results are of a size: between its
+/// last use for one and its first for the next lies a barrier.
+template <int size>
+__device__ void* lane_memory() {
+  __shared__ alignas(16) unsigned char bytes[vector_width * chunk_threads * size];
+  return bytes;
+}
+
+/// Combines, for all threads of a block of chunk_threads, lanes of which thread t has the four from 4 t on. A warp
+/// takes one lane of the four of all threads: the warps' first, then those of its own threads.
 template <class F>
-__device__ typename F::Acc combine_block(const F& fold, typename F::Acc (&acc)[vector_width]) {
-  __shared__ typename F::Acc handed[vector_width][chunk_threads / 2];
+__device__ typename F::Acc combine_block(const F& fold, const typename F::Acc (&lanes)[vector_width]) {
+  using Acc = typename F::Acc;
+  constexpr int warps = chunk_threads / 32;
+  static_assert(warps >= vector_width && vector_width == 4);
+  auto* const handed = static_cast<Acc(*)[chunk_threads]>(lane_memory<sizeof(Acc)>());
+  __shared__ Acc of_lanes[vector_width];
   const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
-  for (int half = chunk_threads / 2; half >= 32; half /= 2) {
-    if (thread >= half && thread < 2 * half) {
+  for (int j = 0; j < vector_width; ++j) handed[j][thread] = lanes[j];
+  __syncthreads();
+  const int j = thread / 32 % vector_width;  // twice, so that no thread waits for a branch
+  Acc of_warps[warps];
 #pragma unroll
-      for (int lane = 0; lane < vector_width; ++lane) handed[lane][thread - half] = acc[lane];
-    }
-    __syncthreads();
-    if (thread < half) {
+  for (int warp = 0; warp < warps; ++warp) of_warps[warp] = handed[j][warp * 32 + thread % 32];
 #pragma unroll
-      for (int lane = 0; lane < vector_width; ++lane) acc[lane] = fold.combine(acc[lane], handed[lane][thread]);
-    }
-    __syncthreads();
+  for (int half = warps / 2; half > 0; half /= 2) {
+#pragma unroll
+    for (int warp = 0; warp < half; ++warp) of_warps[warp] = fold.combine(of_warps[warp], of_warps[warp + half]);
   }
-  return thread < 32 ? combine_warp(fold, acc) : acc[0];
+  const Acc result = combine_group(fold, of_warps[0], 32);
+  if (thread < 32 * vector_width && thread % 32 == 0) of_lanes[j] = result;
+  __syncthreads();
+  return fold.combine(fold.combine(of_lanes[0], of_lanes[2]), fold.combine(of_lanes[1], of_lanes[3]));
 }
 
 /// What thread 0 has, for all of the block.
