@@ -167,7 +167,7 @@ void write_windowed_load(std::ostream& text, const Expression& expression, std::
        << "* const first = static_cast<const " << type << "*>(args.arrays[" << array << "]) + o" << array
        << ";\n#pragma unroll\n    for (int i = 0; i < n; ++i) x" << input
        << ".at[i] = " << window_text(expression, layout.window) << " ? first[i * "
-       << inner_step(expression, layout, array) << "] : from_bits<" << type << ">(0);\n  }\n";
+       << inner_step(expression, layout, array) << "] : " << type << "{};\n  }\n";
 }
 
 std::string window_text(const Expression& expression, int number) {

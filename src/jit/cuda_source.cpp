@@ -41,7 +41,7 @@ class Writer {
     } else {
       write_plain_kernel();
     }
-    return text_.str();
+    return with_includes(text_.str());
   }
 
  private:
@@ -61,9 +61,6 @@ class Writer {
   bool has_narrow_axes() const { return is_strided() && shape_.is_narrow; }
 
   void write_parameters() {
-    text_ << "#include \"kernels/dependency.hpp\"\n#include \"kernels/elementwise.hpp\"\n";
-    if (!e_.draws.empty()) text_ << "#include \"kernels/random.hpp\"\n";
-    if (e_.has_sums()) text_ << "#include \"kernels/block_sum.cuh\"\n";
     text_ << "using namespace refrain::kernels;\n"
              "template <class T, int n> struct alignas(sizeof(T) * n) Vector { T at[n]; };\n";
     write_move_types(text_, e_);
@@ -74,9 +71,11 @@ class Writer {
                "  return static_cast<Index>((__umulhi(static_cast<u32>(x), by.factor) + static_cast<u32>(x)) >> "
                "by.shift);\n}\n";
     } else {
-      text_ << "using Index = i64;\nusing Bound = u64;\n"
-               "struct Divisor { u64 none; };\n"
-               "__device__ __forceinline__ Index divide_by(Index x, i64 y, Divisor) { return divide(x, y); }\n";
+      text_ << "using Index = i64;\nusing Bound = u64;\n";
+      if (is_strided()) {
+        text_ << "struct Divisor { u64 none; };\n"
+                 "__device__ __forceinline__ Index divide_by(Index x, i64 y, Divisor) { return divide(x, y); }\n";
+      }
     }
     text_ << "struct Args {\n  i64 size;\n  i64 vector_end;\n"
           << (e_.has_sums() ? "  i64 parts;\n" : "") << "  void* arrays[" << std::max<std::size_t>(arrays(), 1)
@@ -198,7 +197,7 @@ class Writer {
     switch (instruction.kind) {
       case Instruction::Kind::load: text_ << "x" << instruction.number << ".at[i]"; break;
       case Instruction::Kind::scalar:
-        text_ << "from_bits<" << stored_name(instruction.type) << ">(args.scalars[" << instruction.number << "])";
+        text_ << from_bits_text(instruction.type, "args.scalars[" + std::to_string(instruction.number) + "]");
         break;
       case Instruction::Kind::draw: text_ << "d" << instruction.number; break;
       case Instruction::Kind::op:

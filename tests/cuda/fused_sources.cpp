@@ -175,6 +175,28 @@ BOOST_AUTO_TEST_CASE(every_cast_and_choice_compiles) {
   maker.require_compiled();
 }
 
+BOOST_AUTO_TEST_CASE(sources_include_what_they_name_and_no_more) {
+  const auto op = [](Maker& maker, ElementwiseOp of, Type type, int a, int b) {
+    return maker.add({Instruction::Kind::op, of, type, type, {a, b, -1}, 0});
+  };
+  const auto includes = [](const Maker& maker, const char* header) {
+    const std::string source = jit::cuda_source(maker.made, jit::launch_shape(maker.made, {}, multiprocessors));
+    return source.find(header) != std::string::npos;
+  };
+  Maker sum;
+  sum.output(op(sum, ElementwiseOp::add, Type::float32, sum.input(Type::float32), sum.scalar(Type::float32)));
+  for (const char* const header : {"math.hpp", "half.hpp", "elementwise.hpp"}) {
+    BOOST_TEST_CONTEXT(header) { BOOST_TEST(!includes(sum, header)); }
+  }
+  Maker power;
+  power.output(op(power, ElementwiseOp::exp, Type::float64, power.input(Type::float64), -1));
+  BOOST_TEST(includes(power, "math.hpp"));
+  BOOST_TEST(!includes(power, "elementwise.hpp"));
+  Maker whole;
+  whole.output(op(whole, ElementwiseOp::add, Type::int32, whole.input(Type::int32), whole.scalar(Type::int32)));
+  BOOST_TEST(includes(whole, "elementwise.hpp"));
+}
+
 BOOST_AUTO_TEST_CASE(every_draw_compiles) {
   const auto floats = {Type::float16, Type::bfloat16, Type::float32, Type::float64};
   const auto require_draw = [](Distribution distribution, Type type) {
