@@ -1,6 +1,7 @@
 #include "cuda/nvrtc.hpp"
 
 #include "jit/cuda_source.hpp"
+#include "jit/library_note.hpp"
 #include "runtime/library.hpp"
 
 #include <refrain/error.hpp>
@@ -9,14 +10,30 @@
 #include <nvrtc.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace refrain::cuda {
 
 namespace {
 
-/// NVRTC, loaded at the first kernel that is made.
+std::string library_name() { return "libnvrtc.so." + std::to_string(CUDART_VERSION / 1000); }
+
+/// NVRTC as an earlier process found it, so that none is loaded where all kernels are there already, which takes longer
+/// than all else. Nothing where the program itself has loaded one, which is then used.
+const std::optional<jit::LibraryNote::Found>& known_file() {
+  static const std::optional<jit::LibraryNote::Found> known = [] {
+    const std::string name = library_name();
+    return runtime::Library::is_loaded(name) ? std::nullopt : jit::LibraryNote::load(name);
+  }();
+  return known;
+}
+
+/// NVRTC, loaded at the first kernel that is made, or to know its version: from the file whose version is known, if one
+/// is.
 struct Nvrtc {
+  std::string path;
   decltype(&nvrtcVersion) version;
   decltype(&nvrtcCreateProgram) create;
   decltype(&nvrtcDestroyProgram) destroy;
@@ -29,12 +46,14 @@ struct Nvrtc {
 
   static const Nvrtc& get() {
     static const Nvrtc all = [] {
-      const std::string name = "libnvrtc.so." + std::to_string(CUDART_VERSION / 1000);
+      const std::string name = library_name();
+      const auto& known = known_file();
       const runtime::Library library(
-          {name, REFRAIN_CUDA_LIBRARIES "/" + name}, "instantiate",
+          {known ? known->path : name, known ? std::string() : REFRAIN_CUDA_LIBRARIES "/" + name}, "instantiate",
           "install NVRTC of CUDA " + std::to_string(CUDART_VERSION / 1000) + ", or put its folder into LD_LIBRARY_PATH",
           {});
       Nvrtc found{};
+      found.path = library.path();
       library.find(found.version, "nvrtcVersion");
       library.find(found.create, "nvrtcCreateProgram");
       library.find(found.destroy, "nvrtcDestroyProgram");
@@ -56,17 +75,26 @@ void check(nvrtcResult status, const char* expression, const std::string& more =
   throw Error(Errc::backend, "nvrtc", expression, Nvrtc::get().describe(status) + more, {});
 }
 
-}  // namespace
-
-int nvrtc_version() {
+/// 0 where it cannot be loaded.
+int loaded_version() {
   try {
+    const Nvrtc& nvrtc = Nvrtc::get();
     int major = 0;
     int minor = 0;
-    check(Nvrtc::get().version(&major, &minor), "nvrtcVersion");
-    return major * 1000 + minor;
+    check(nvrtc.version(&major, &minor), "nvrtcVersion");
+    const int version = major * 1000 + minor;
+    jit::LibraryNote::store(library_name(), {nvrtc.path, version});
+    return version;
   } catch (const Error&) {
     return 0;
   }
+}
+
+}  // namespace
+
+int nvrtc_version() {
+  static const int version = known_file() ? known_file()->version : loaded_version();
+  return version;
 }
 
 std::string compile_kernel(const std::string& source, const std::string& architecture, bool is_contracted) {

@@ -3,6 +3,7 @@
 #include <refrain/error.hpp>
 
 #include <dlfcn.h>
+#include <link.h>
 
 namespace refrain::runtime {
 
@@ -20,6 +21,17 @@ Library::Library(std::initializer_list<std::string> names, const char* needed_by
     if (why.empty()) why = dlerror();
   }
   throw Error(Errc::not_supported, needed_by, *names.begin(), "cannot be loaded (" + why + "); " + remedy, where);
+}
+
+bool Library::is_loaded(const std::string& name) noexcept {
+  void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle != nullptr) dlclose(handle);
+  return handle != nullptr;
+}
+
+std::string Library::path() const {
+  const link_map* map = nullptr;
+  return dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
 void* Library::address_of(const char* name) const {

@@ -18,6 +18,11 @@ class Library {
   Library(std::initializer_list<std::string> names, const char* needed_by, const std::string& remedy,
           SourceLocation where);
 
+  /// Whether the program has loaded a library of that name.
+  static bool is_loaded(const std::string& name) noexcept;
+
+  /// Its file; empty where the loader cannot tell.
+  std::string path() const;
   /// Whether the program had loaded it itself.
   bool was_loaded() const noexcept { return was_loaded_; }
   /// Fills in a pointer to the function of this name.

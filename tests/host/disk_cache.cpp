@@ -2,6 +2,7 @@
 
 #include "jit/disk_cache.hpp"
 #include "support.hpp"
+#include "support_cache.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,36 +21,6 @@ namespace {
 
 using jit::DiskCache;
 namespace fs = std::filesystem;
-
-/// A cache of its own until the end of the scope.
-class CacheScope {
- public:
-  CacheScope() {
-    std::string pattern = (fs::temp_directory_path() / "refrain-cache-XXXXXX").string();
-    BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    base_ = pattern;
-    setenv("XDG_CACHE_HOME", pattern.c_str(), 1);
-  }
-  ~CacheScope() {
-    unsetenv("XDG_CACHE_HOME");
-    std::error_code ignored;
-    fs::permissions(folder(), fs::perms::owner_all, ignored);
-    fs::remove_all(base_, ignored);
-  }
-  CacheScope(const CacheScope&) = delete;
-  CacheScope& operator=(const CacheScope&) = delete;
-
-  fs::path folder() const { return base_ / "refrain"; }
-  std::size_t count() const {
-    if (!fs::exists(folder())) return 0;
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder()), fs::directory_iterator()));
-  }
-  /// The only file.
-  fs::path file() const { return fs::directory_iterator(folder())->path(); }
-
- private:
-  fs::path base_;
-};
 
 const std::string key = "sm_90\n__global__ void kernel() {}";
 const std::string code(5000, '\x7f');
