@@ -6,6 +6,7 @@
 #include "kernels/reduce.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace refrain::graph {
@@ -79,6 +80,9 @@ std::size_t numbers_of(const Walked& array) {
   return count;
 }
 
+/// Whether strides along `coarse` are those along `fine`. Of one position no stride counts, and all become 0.
+bool are_refined(const Extents& coarse, const Extents& fine) { return coarse == fine && size_of(fine) != 1; }
+
 }  // namespace
 
 Walked walked(const Step& step, int access, kernels::Type type, WalkStrides strides) {
@@ -87,6 +91,7 @@ Walked walked(const Step& step, int access, kernels::Type type, WalkStrides stri
 }
 
 Walked refined(Walked array, const Extents& coarse, const Extents& fine) {
+  if (are_refined(coarse, fine)) return array;
   const bool is_of_rows = size_of(coarse) != size_of(fine);
   array.strides = strides_along(coarse, array.strides, fine);
   const Extents own(fine.begin(), fine.end() - (is_of_rows ? 1 : 0));
@@ -256,6 +261,7 @@ std::optional<FusionGroup> FusionGroup::placed_in(const Draft& draft, const Fusi
   if (steps_.size() != 1 || !placements_.empty() || whole.steps_.back() > steps_[0]) return std::nullopt;
   const Step& step = draft.steps[steps_[0]];
   if (!std::holds_alternative<ElementwiseCommand>(step.command->payload)) return std::nullopt;
+  if (size_of(extents_) >= size_of(whole.extents_)) return std::nullopt;
   const Walked part = output_of(step);
   for (std::size_t k = 0; k < whole.arrays_.size(); ++k) {
     // What is written as a whole nobody else reads or writes meanwhile, so that its other elements may be written
@@ -292,50 +298,61 @@ std::string FusionGroup::take(const FusionGroup& other) {
       if (!refine_window(placement.axes, placement.window, *fine)) return "they walk along other axes";
     }
   }
-  std::vector<Walked> all;
-  for (const Walked& array : arrays_) all.push_back(refined(array, extents_, *fine));
-  std::vector<bool> written = is_written_;
+  std::vector<Walked> along_fine;  // what is walked along already, if not along these
+  if (!are_refined(extents_, *fine)) {
+    for (const Walked& array : arrays_) along_fine.push_back(refined(array, extents_, *fine));
+  }
+  const std::vector<Walked>& all = along_fine.empty() ? arrays_ : along_fine;
+  std::vector<Walked> more;
+  std::vector<bool> is_more_written;
+  std::vector<std::size_t> written;
   for (std::size_t i = 0; i < other.arrays_.size(); ++i) {
     Walked array = refined(other.arrays_[i], other.extents_, *fine);
     bool is_known = false;
-    for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
       if (!all[k].meets(array)) continue;
       if (all[k].is_same(array)) {
-        written[k] = written[k] || other.is_written_[i];
+        if (other.is_written_[i]) written.push_back(k);
         is_known = true;
       } else if (!all[k].is_alike(array) && (is_written_[k] || other.is_written_[i])) {
         return "one touches what another writes at other positions, or by another name";
       }
     }
     if (is_known) continue;
-    all.push_back(std::move(array));
-    written.push_back(other.is_written_[i]);
+    more.push_back(std::move(array));
+    is_more_written.push_back(other.is_written_[i]);
   }
   std::size_t numbers =
       scalars_ + other.scalars_ + (draws_ + other.draws_) * sizeof(kernels::RandomArgs) / sizeof(std::int64_t);
-  for (const Walked& array : all) numbers += numbers_of(array);
+  for (const std::vector<Walked>* arrays : {&all, &std::as_const(more)}) {
+    for (const Walked& array : *arrays) numbers += numbers_of(array);
+  }
   if (numbers * sizeof(std::int64_t) > most_parameter_bytes) return "they have too many arrays or draws";
-  FusionGroup together = *this;
-  together.arrays_ = std::move(all);
-  together.is_written_ = std::move(written);
-  together.extents_ = std::move(*fine);
-  together.scalars_ += other.scalars_;
-  together.draws_ += other.draws_;
-  if (other.has_rows_) together.parts_ = has_rows_ ? std::min(parts_, other.parts_) : other.parts_;
-  together.has_rows_ = has_rows_ || other.has_rows_;
-  together.has_narrow_steps_ =
-      has_narrow_steps_ || other.has_narrow_steps_ || size_of(extents_) != size_of(other.extents_);
-  together.placements_.insert(together.placements_.end(), other.placements_.begin(), other.placements_.end());
+  std::optional<FusionGroup> before;
+  if (has_rows_ || other.has_rows_) before = *this;  // they may be refused still
+  if (!along_fine.empty()) arrays_ = std::move(along_fine);
+  for (const std::size_t k : written) is_written_[k] = true;
+  std::move(more.begin(), more.end(), std::back_inserter(arrays_));
+  is_written_.insert(is_written_.end(), is_more_written.begin(), is_more_written.end());
+  has_narrow_steps_ = has_narrow_steps_ || other.has_narrow_steps_ || size_of(extents_) != size_of(other.extents_);
+  extents_ = std::move(*fine);
+  scalars_ += other.scalars_;
+  draws_ += other.draws_;
+  if (other.has_rows_) parts_ = has_rows_ ? std::min(parts_, other.parts_) : other.parts_;
+  has_rows_ = has_rows_ || other.has_rows_;
+  placements_.insert(placements_.end(), other.placements_.begin(), other.placements_.end());
   if (grid_ == 0) {
-    together.grid_ = other.grid_;
-    together.numbers_per_draw_ = other.numbers_per_draw_;
+    grid_ = other.grid_;
+    numbers_per_draw_ = other.numbers_per_draw_;
   }
   const auto middle = static_cast<std::ptrdiff_t>(steps_.size());
-  together.steps_.insert(together.steps_.end(), other.steps_.begin(), other.steps_.end());
-  std::inplace_merge(together.steps_.begin(), together.steps_.begin() + middle, together.steps_.end());
-  if (std::string why_not = together.why_too_much(); !why_not.empty()) return why_not;
-  *this = std::move(together);
-  return {};
+  steps_.insert(steps_.end(), other.steps_.begin(), other.steps_.end());
+  if (steps_[steps_.size() - other.steps_.size() - 1] > other.steps_.front()) {
+    std::inplace_merge(steps_.begin(), steps_.begin() + middle, steps_.end());
+  }
+  std::string why_not = why_too_much();
+  if (!why_not.empty()) *this = std::move(*before);
+  return why_not;
 }
 
 }  // namespace refrain::graph
