@@ -146,6 +146,16 @@ BOOST_AUTO_TEST_CASE(a_chain_is_one_command) {
   BOOST_TEST(says(capture(program).first.instantiate(), "fusion: 100 commands are one: 'mul' at"));
 }
 
+BOOST_AUTO_TEST_CASE(so_is_one_of_single_elements) {
+  const Array start = full({}, 0.5F);
+  const auto program = [&] {
+    const Array power = start * 0.9F;
+    const Array rest = 1 - power;
+    return rest / power;
+  };
+  BOOST_TEST(nodes_with(program) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(branches_of_several_streams_are_one_command) {
   const std::vector<Stream> streams(8);
   const Array x = wave({1000});

@@ -153,6 +153,35 @@ BOOST_AUTO_TEST_CASE(commands_of_random_programs_meet_in_memory_in_the_programs_
   }
 }
 
+BOOST_AUTO_TEST_CASE(commands_that_keep_their_order_keep_it_with_all_others) {
+  const std::vector<Stream> streams(3);
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = capture([&] {
+      for (int i = 0; i < 40; ++i) {
+        const Stream& stream = streams[random() % streams.size()];
+        const StreamGuard on(stream);
+        switch (random() % 8) {
+          case 0: stream.launch_host_func([] {}); break;
+          case 1: stream.wait_stream(streams[random() % streams.size()]); break;
+          default: exp(ones({4})); break;
+        }
+      }
+    });
+    graph::Planner planner(graph.program(), graph.program()->room);
+    const std::vector<graph::Step>& steps = planner.draft().steps;
+    const graph::Ancestors written(steps);
+    graph::relax_order(planner.draft());
+    const graph::Ancestors relaxed(steps);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      for (std::size_t k = 0; k < i; ++k) {
+        const bool is_kept = graph::keeps_order(*steps[i].command) || graph::keeps_order(*steps[k].command);
+        if (is_kept && written.holds(i, k)) BOOST_REQUIRE(relaxed.holds(i, k));
+      }
+    }
+  }
+}
+
 // The model says what was measured: see cost.cpp.
 
 /// Branches of as many `add`s.

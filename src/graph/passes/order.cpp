@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace refrain::graph {
 
@@ -72,6 +73,42 @@ class Histories {
   std::unordered_map<Space, std::vector<Earlier>, SpaceHash> histories_;
 };
 
+/// The order as written, for commands that keep theirs with all others.
+class Written {
+ public:
+  explicit Written(const Draft& draft) : ancestors_(draft.steps), seen_by_(draft.steps.size(), 0) {
+    for (const Step& step : draft.steps) {
+      before_.push_back(step.dependencies);
+      keeps_.push_back(keeps_order(*step.command));
+    }
+  }
+
+  bool holds(std::size_t step, std::size_t before) const { return ancestors_.holds(step, before); }
+
+  /// Calls `found` for steps before this one, which keeps its order: all but those that come before a found one that
+  /// keeps its own.
+  template <class Found>
+  void before(std::size_t step, Found found) {
+    std::vector<std::size_t> left = {step};
+    while (!left.empty()) {
+      const std::size_t next = left.back();
+      left.pop_back();
+      for (const int dependency : before_[next]) {
+        const auto other = static_cast<std::size_t>(dependency);
+        if (std::exchange(seen_by_[other], step) == step) continue;
+        found(other);
+        if (!keeps_[other]) left.push_back(other);
+      }
+    }
+  }
+
+ private:
+  Ancestors ancestors_;
+  std::vector<std::vector<int>> before_;  ///< by step
+  std::vector<bool> keeps_;
+  std::vector<std::size_t> seen_by_;  ///< by step: the one that it was last found for; 0 is before nothing
+};
+
 int edges_of(const Draft& draft) {
   std::size_t count = 0;
   for (const Step& step : draft.steps) count += step.dependencies.size();
@@ -87,10 +124,10 @@ void relax_order(Draft& draft) {
     return;
   }
   const int before = edges_of(draft);
-  std::optional<Ancestors> as_written;  // for those that keep their order with all others
+  std::optional<Written> as_written;
   if (std::any_of(draft.steps.begin(), draft.steps.end(),
                   [](const Step& step) { return keeps_order(*step.command); })) {
-    as_written.emplace(draft.steps);
+    as_written.emplace(draft);
   }
   Ancestors relaxed(count);
   Histories histories(draft);
@@ -104,9 +141,7 @@ void relax_order(Draft& draft) {
         if (as_written->holds(i, other)) needed.push_back(other);
       }
     } else {
-      for (std::size_t other = 0; other < i; ++other) {
-        if (as_written->holds(i, other)) needed.push_back(other);
-      }
+      as_written->before(i, [&](std::size_t other) { needed.push_back(other); });
       ordered_with_all.push_back(i);
     }
     std::sort(needed.begin(), needed.end(), std::greater<>());
