@@ -1,11 +1,12 @@
-// Random moves of random views among elementwise ops, fused and not, bit for bit. REFRAIN_FUZZ=N runs N programs from
-// REFRAIN_FUZZ_SEED on (0).
+// Random moves of random views among elementwise ops and reductions, fused and not, bit for bit. REFRAIN_FUZZ=N runs N
+// programs from REFRAIN_FUZZ_SEED on (0).
 
 #include "support.hpp"
 #include "support_draws.hpp"
 #include "support_passes.hpp"
 
 #include <refrain/movement.hpp>
+#include <refrain/reduce.hpp>
 
 #include <cstdlib>
 
@@ -45,11 +46,16 @@ class Program {
     values.push_back(target_);
     const auto any = [&] { return draw.from(values); };
     for (int step = 0; step < 6; ++step) {
-      switch (draw.below(7)) {
+      switch (draw.below(10)) {
         case 0: values.push_back(where(condition_, any(), rolled(draw, any()))); break;
         case 1: values.push_back(where(condition_, taken(draw, any()), any())); break;
         case 5:
         case 6: values.push_back(updated(draw, where(condition_, any(), any()), any())); break;
+        case 7: values.push_back(where(condition_, any(), reduced(draw, any()))); break;
+        case 8:
+          values.push_back(where(condition_, rolled(draw, any()),
+                                 reduced(draw, updated(draw, where(condition_, any(), any()), any()))));
+          break;
         case 2: target_.assign(draw.one_of(3) ? any() : rolled(draw, any())); break;
         default: values.push_back(rolled(draw, any())); break;
       }
@@ -87,6 +93,26 @@ class Program {
       part += from;
     }
     return array;
+  }
+  /// What rows, or all elements, are reduced to, maybe moved and updated, for each element.
+  Array reduced(Draw& draw, const Array& array) const {
+    if (array.size() == 0 || array.ndim() == 0) return array;
+    Axes axes;
+    if (array.ndim() > 1) {
+      const int last = array.ndim() - 1;
+      axes = draw.one_of(2) ? Axes{} : draw.one_of(2) ? Axes{last} : Axes{last - 1, last};
+    }
+    const auto reduce = [&](const Array& from) {
+      switch (draw.below(3)) {
+        case 0: return max(from, axes, true);
+        case 1: return min(from, axes, true);
+        default: return (dtype_ == DType::bool_ ? any(from, axes, true) : sum(from, axes, true)).cast(dtype_);
+      }
+    };
+    Array result = reduce(array);
+    if (draw.one_of(3)) result = updated(draw, result, reduce(draw.one_of(2) ? array : rolled(draw, array)));
+    if (draw.one_of(3)) result = rolled(draw, result);
+    return result.expand(array.shape());
   }
   Array taken(Draw& draw, const Array& array) const {
     if (array.size() == 0) return array;

@@ -10,8 +10,6 @@ namespace refrain::jit {
 
 namespace {
 
-std::string as_index(const std::string& member) { return "static_cast<Index>(args." + member + ")"; }
-
 /// A wrap's axes as one: the index along it.
 std::string index_along(const Expression& expression, const Wrap& wrap) {
   if (wrap.first == 0 && wrap.last == expression.ndim - 1) return "at";
@@ -49,6 +47,8 @@ bool is_vector(const Expression& expression, const Layout& layout, const void* a
 }
 
 }  // namespace
+
+std::string as_index(const std::string& member) { return "static_cast<Index>(args." + member + ")"; }
 
 bool is_narrow(const Expression& expression) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 16;  // a vector's positions are added
@@ -170,7 +170,7 @@ void write_windowed_load(std::ostream& text, const Expression& expression, std::
        << inner_step(expression, layout, array) << "] : " << type << "{};\n  }\n";
 }
 
-std::string window_text(const Expression& expression, int number) {
+std::string window_text(const Expression& expression, int number, const char* further) {
   const Window& window = expression.windows[static_cast<std::size_t>(number)];
   std::string text;
   for (int axis = 0; axis < expression.ndim; ++axis) {
@@ -179,7 +179,7 @@ std::string window_text(const Expression& expression, int number) {
       return as_index("windows[" + std::to_string(number) + "]." + member + "[" + std::to_string(axis) + "]");
     };
     text += (text.empty() ? "(" : " && ") + std::string("static_cast<Bound>(i") + std::to_string(axis) +
-            (axis == expression.ndim - 1 ? " + i" : "") + " - " + of("begin") + ") < static_cast<Bound>(" +
+            (axis == expression.ndim - 1 ? further : "") + " - " + of("begin") + ") < static_cast<Bound>(" +
             of("extents") + ")";
   }
   return text.empty() ? "true" : text + ")";

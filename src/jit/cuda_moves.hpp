@@ -33,8 +33,10 @@ void write_moved_load(std::ostream& text, const Expression& expression, std::siz
 /// The load of an input with a window.
 void write_windowed_load(std::ostream& text, const Expression& expression, std::size_t input, std::size_t array,
                          const std::string& type);
-/// Whether position `i` of n is within a window.
-std::string window_text(const Expression& expression, int window);
+/// Whether a position is within a window: position `i` of n, or by `further` in place of " + i" another one.
+std::string window_text(const Expression& expression, int window, const char* further = " + i");
+/// A member of `args` as an index.
+std::string as_index(const std::string& member);
 /// The value of `take`: an expression of position `i` of n and the index's name.
 std::string take_text(const Expression& expression, std::size_t input, std::size_t array, const std::string& type,
                       const std::string& index);

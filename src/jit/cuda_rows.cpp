@@ -1,5 +1,8 @@
 #include "jit/cuda_rows.hpp"
 
+#include "jit/cuda_folds.hpp"
+#include "jit/cuda_moves.hpp"
+#include "jit/cuda_row_moves.hpp"
 #include "jit/cuda_text.hpp"
 #include "jit/rows.hpp"
 #include "kernels/elementwise.hpp"
@@ -58,45 +61,6 @@ struct RowShape {
   int block_size() const noexcept { return threads * rows_a_block; }
 };
 
-const char* reduce_name(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::prod: return "prod";
-    case ReduceOp::sum_of_squares: return "sum_of_squares";
-    case ReduceOp::min: return "min";
-    case ReduceOp::max: return "max";
-    case ReduceOp::any: return "any";
-    case ReduceOp::all: return "all";
-    case ReduceOp::var: return "var";
-    default: return "sum";
-  }
-}
-
-/// The fold of kernels/reduce_*.hpp, as reduce_tables.hpp chooses it.
-std::string fold_name(const Reduction& reduction) {
-  const std::string in = type_name(reduction.in_type);
-  switch (reduction.op) {
-    case ReduceOp::sum_of_squares: return "SumOfSquares<" + in + ">";
-    case ReduceOp::var: return "SquaredDistances<" + in + ">";
-    case ReduceOp::min:
-    case ReduceOp::max: return "Extreme<" + std::string(stored_name(reduction.in_type)) + ">";
-    case ReduceOp::any:
-    case ReduceOp::all: return "Truth<BitsLike<" + std::string(stored_name(reduction.in_type)) + ">>";
-    default: break;
-  }
-  const bool is_narrow = reduction.in_type == Type::float32 && reduction.acc_type == Type::float32;
-  return (reduction.op == ReduceOp::prod ? "Product<" : "Sum<") + in + (is_narrow ? ", float>" : ">");
-}
-
-/// A stored value as the fold takes it.
-std::string element_text(const Reduction& reduction, const std::string& value) {
-  if (reduction.op == ReduceOp::any || reduction.op == ReduceOp::all) {
-    return "__builtin_bit_cast(BitsLike<" + std::string(stored_name(reduction.in_type)) + ">, " + value + ")";
-  }
-  const bool is_truth =
-      reduction.in_type == Type::bool_ && reduction.op != ReduceOp::min && reduction.op != ReduceOp::max;
-  return is_truth ? value + " != 0" : value;
-}
-
 std::string number(std::size_t i) { return std::to_string(i); }
 
 /// Writes a kernel's text.
@@ -119,18 +83,33 @@ class RowWriter {
   const Layout& layout(std::size_t array) const {
     return array < e_.outputs.size() ? e_.outputs[array] : e_.inputs[array - e_.outputs.size()];
   }
-  int row_axis() const { return e_.ndim - 1; }
+  int row_axis() const { return e_.row_axis(); }
+  int last_axis() const { return e_.ndim - 1; }
+
+  /// Whether what a load reads is no line, so that each element has code of its own.
+  bool is_placed(std::size_t i) const {
+    if (e_.code[i].kind != Kind::load || plan_.is_of_rows[i]) return false;
+    return !is_line(e_, e_.inputs[static_cast<std::size_t>(e_.code[i].number)]);
+  }
+  bool is_computed(std::size_t i) const {
+    const Kind kind = e_.code[i].kind;
+    return kind == Kind::op || kind == Kind::take || kind == Kind::choose || is_placed(i);
+  }
 
   void write_parameters() {
     text_ << "#include \"kernels/dependency.hpp\"\n#include \"kernels/elementwise.hpp\"\n#include "
              "\"kernels/reduce_fused.cuh\"\n"
-             "using namespace refrain::kernels;\n"
-             "struct Args {\n  i64 rows;\n  i64 vectors;\n  void* arrays["
-          << arrays() << "];\n";
+             "using namespace refrain::kernels;\n";
+    if (has_moves()) write_row_positions(text_, e_);
+    text_ << "struct Args {\n  i64 rows;\n  i64 vectors;\n  void* arrays[" << arrays() << "];\n";
     if (!e_.scalars.empty()) text_ << "  u64 scalars[" << e_.scalars.size() << "];\n";
     text_ << "  double divisors[" << e_.reductions.size() << "];\n  i64 extents[" << e_.ndim << "];\n  i64 strides["
-          << arrays() << "][" << e_.ndim << "];\n};\n";
+          << arrays() << "][" << e_.ndim << "];\n";
+    write_move_members(text_, e_);
+    text_ << "};\n";
   }
+
+  bool has_moves() const { return e_.is_moved() || has_row_positions(e_); }
 
   void write_beginning() {
     text_ << "extern \"C\" __global__ void __launch_bounds__(" << shape_.block_size() << ", "
@@ -148,37 +127,46 @@ class RowWriter {
             << ";\n  const int thread = static_cast<int>(threadIdx.x);\n  const i64 begin = blockIdx.x % "
             << shape_.blocks << " * reduce_chunk;\n";
     }
-    text_ << "  const i64 left = args.extents[" << row_axis()
-          << "] - begin;\n  const RowSpot spot{thread, static_cast<int>(left < 0 ? 0 : left < reduce_chunk ? left : "
+    text_ << "  const i64 left = "
+          << (e_.row_ndim > 1 ? std::to_string(e_.row_length()) : "args.extents[" + std::to_string(row_axis()) + "]")
+          << " - begin;\n  const RowSpot spot{thread, static_cast<int>(left < 0 ? 0 : left < reduce_chunk ? left : "
              "reduce_chunk), args.vectors != 0};\n";
-    for (std::size_t i = 0; i < arrays(); ++i) {
-      text_ << "  i64 o" << i << " = begin * args.strides[" << i << "][" << row_axis() << "];\n";
-    }
-    if (row_axis() == 0) return;
-    text_ << "  {\n    i64 rest = row;\n";
     for (int axis = row_axis() - 1; axis >= 0; --axis) {
+      const std::string rest = axis == row_axis() - 1 ? "row" : "outer" + std::to_string(axis + 1);
       if (axis > 0) {
-        text_ << "    const i64 outer" << axis << " = divide(rest, args.extents[" << axis << "]);\n    const i64 index"
-              << axis << " = rest - outer" << axis << " * args.extents[" << axis << "];\n    rest = outer" << axis
-              << ";\n";
+        text_ << "  const i64 outer" << axis << " = divide(" << rest << ", args.extents[" << axis
+              << "]);\n  const i64 i" << axis << " = " << rest << " - outer" << axis << " * args.extents[" << axis
+              << "];\n";
       } else {
-        text_ << "    const i64 index0 = rest;\n";
-      }
-      for (std::size_t i = 0; i < arrays(); ++i) {
-        text_ << "    o" << i << " += index" << axis << " * args.strides[" << i << "][" << axis << "];\n";
+        text_ << "  const i64 i0 = " << rest << ";\n";
       }
     }
-    text_ << "  }\n";
+    for (std::size_t i = 0; i < arrays(); ++i) write_row_beginning(i);
+  }
+
+  /// Where the block's part of an array's row begins, or of one that is no line the row.
+  void write_row_beginning(std::size_t i) {
+    text_ << "  const i64 o" << i << " = "
+          << (is_line(e_, layout(i)) ? "begin * args.strides[" + number(i) + "][" + std::to_string(last_axis()) + "]"
+                                     : "0");
+    for (int axis = 0; axis < row_axis(); ++axis) {
+      text_ << " + i" << axis << " * args.strides[" << i << "][" << axis << "]";
+    }
+    if (i >= e_.outputs.size()) {
+      const std::string wraps = outer_wraps_text(e_, layout(i), i - e_.outputs.size());
+      if (!wraps.empty()) text_ << " + " << wraps;
+    }
+    text_ << ";\n";
   }
 
   /// `load_row`, `load_turn` or `store_turn` of an array.
   std::string access(const char* function, std::size_t array, const std::string& values) const {
     const Layout& of = layout(array);
-    const bool is_dense = of.strides[row_axis()] == 1;
+    const bool is_dense = of.strides[last_axis()] == 1;
     return std::string(function) + "<" + std::to_string(shape_.threads) + ", " + (shape_.is_whole ? "true" : "false") +
            ", " + (is_dense ? "true" : "false") + ">(static_cast<" + (array < e_.outputs.size() ? "" : "const ") +
            stored_name(of.type) + "*>(args.arrays[" + number(array) + "]) + o" + number(array) + ", args.strides[" +
-           number(array) + "][" + std::to_string(row_axis()) + "], spot, " + values + ");\n";
+           number(array) + "][" + std::to_string(last_axis()) + "], spot, " + values + ");\n";
   }
 
   void write_loads() {
@@ -187,11 +175,11 @@ class RowWriter {
       text_ << "  const " << type << " s" << i << " = from_bits<" << type << ">(args.scalars[" << i << "]);\n";
     }
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      if (e_.code[i].kind == Kind::load && !is_late(i)) write_load(i);
+      if (e_.code[i].kind == Kind::load && !is_placed(i) && !is_late(i)) write_load(i);
     }
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      const bool is_own = e_.code[i].kind == Kind::op && plan_.is_kept[i];
-      if (is_own) text_ << "  " << stored_name(e_.code[i].type) << " k" << i << declared() << ";\n";
+      if (is_computed(i) && plan_.is_kept[i])
+        text_ << "  " << stored_name(e_.code[i].type) << " k" << i << declared() << ";\n";
     }
   }
 
@@ -200,7 +188,8 @@ class RowWriter {
   bool is_late(std::size_t i) const {
     if (row_axis() == 0 || plan_.is_of_rows[i] || plan_.computed_in[i] + 1 < plan_.phases) return false;
     const Layout& of = e_.inputs[static_cast<std::size_t>(e_.code[i].number)];
-    return std::all_of(of.strides, of.strides + row_axis(), [](std::int64_t stride) { return stride == 0; });
+    return of.wraps.empty() &&
+           std::all_of(of.strides, of.strides + row_axis(), [](std::int64_t stride) { return stride == 0; });
   }
 
   void write_load(std::size_t i) {
@@ -208,11 +197,18 @@ class RowWriter {
     const std::size_t array = e_.outputs.size() + input;
     const std::string type = stored_name(e_.inputs[input].type);
     if (plan_.is_of_rows[i]) {
-      text_ << "  const " << type << " x" << input << " = static_cast<const " << type << "*>(args.arrays[" << array
-            << "])[o" << array << "];\n";
+      const int window = e_.inputs[input].window;
+      text_ << "  const " << type << " x" << input << " = " << (window < 0 ? "" : window_text(e_, window, "") + " ? ")
+            << element_at(array) << (window < 0 ? "" : " : from_bits<" + type + ">(0)") << ";\n";
     } else {
       text_ << "  " << type << " x" << input << declared() << ";\n  " << access("load_row", array, "x" + number(input));
     }
+  }
+
+  /// The element where a row of an input begins, or that `further` from there.
+  std::string element_at(std::size_t array, const std::string& further = {}) const {
+    return "static_cast<const " + std::string(stored_name(layout(array).type)) + "*>(args.arrays[" + number(array) +
+           "])[o" + number(array) + (further.empty() ? "" : " + " + further) + "]";
   }
 
   std::string declared() const {
@@ -224,25 +220,56 @@ class RowWriter {
     const Instruction& instruction = e_.code[i];
     const std::string own = std::to_string(instruction.number);
     if (instruction.kind == Kind::scalar) return "s" + own;
-    if (instruction.kind == Kind::load) {
+    if (instruction.kind == Kind::load && !is_placed(i)) {
       return "x" + own + (plan_.is_of_rows[i] ? "" : is_late(i) ? "[j]" : "[k][j]");
     }
     const bool is_from_before = !plan_.is_of_rows[i] && plan_.computed_in[i] < phase;
     return is_from_before ? "k" + number(i) + "[k][j]" : "v" + number(i);
   }
 
-  void write_op(std::size_t i, int phase, const char* indent) {
+  void write_value(std::size_t i, int phase, const char* indent) {
+    text_ << indent << "const " << stored_name(e_.code[i].type) << " v" << i << " = " << value_text(i, phase) << ";\n";
+  }
+
+  std::string value_text(std::size_t i, int phase) const {
     const Instruction& instruction = e_.code[i];
     const auto operand = [&](int k) { return value(static_cast<std::size_t>(instruction.operands[k]), phase); };
-    text_ << indent << "const " << stored_name(instruction.type) << " v" << i << " = " << op_text(instruction, operand)
-          << ";\n";
+    if (instruction.kind == Kind::op) return op_text(instruction, operand);
+    if (instruction.kind == Kind::choose) {
+      return window_text(e_, instruction.number, "") + " ? " + operand(0) + " : " + operand(1);
+    }
+    const auto input = static_cast<std::size_t>(instruction.number);
+    const std::size_t array = e_.outputs.size() + input;
+    const Layout& of = e_.inputs[input];
+    const std::string further = plan_.is_of_rows[i] ? "0" : in_row_text(e_, of, array, input);
+    // What is not there is not read.
+    std::string condition = shape_.is_whole || plan_.is_of_rows[i] ? "" : "is_in";
+    if (of.window >= 0) condition += (condition.empty() ? "" : " && ") + window_text(e_, of.window, "");
+    const std::string read = instruction.kind == Kind::load
+                                 ? element_at(array, further)
+                                 : "take<" + std::to_string(of.taken->ndim) + ">(args.t" + number(input) + ", &" +
+                                       element_at(array, further) + ", " + operand(0) + ")";
+    if (condition.empty()) return read;
+    return condition + " ? " + read + " : from_bits<" + stored_name(instruction.type) + ">(0)";
+  }
+
+  /// Of element [k][j].
+  void write_position() {
+    if (!shape_.is_whole) {
+      text_ << "      const bool is_in = (k * " << shape_.threads << " + spot.thread) * " << elements_a_turn
+            << " + j < spot.count;\n";
+    }
+    if (!has_row_positions(e_)) return;
+    write_row_index(text_, e_,
+                    "static_cast<u32>(begin) + static_cast<u32>((k * " + std::to_string(shape_.threads) +
+                        " + spot.thread) * " + std::to_string(elements_a_turn) + " + j)");
   }
 
   void write_phase(int phase) {
     std::vector<std::size_t> reduced;
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
       const bool is_here = plan_.computed_in[i] == phase;
-      if (e_.code[i].kind == Kind::op && plan_.is_of_rows[i] && is_here) write_op(i, phase, "  ");
+      if (is_computed(i) && plan_.is_of_rows[i] && is_here) write_value(i, phase, "  ");
       if (e_.code[i].kind == Kind::reduce && plan_.computed_in[i] == phase + 1) reduced.push_back(i);
     }
     for (const std::size_t i : reduced) write_fold(i, phase);
@@ -278,10 +305,7 @@ class RowWriter {
       }
     }
     text_ << "#pragma unroll\n    for (int k = 0; k < " << shape_.turns << "; ++k) {\n";
-    if (!shape_.is_whole) {
-      text_ << "      const bool is_in = (k * " << shape_.threads << " + spot.thread) * " << elements_a_turn
-            << " + j < spot.count;\n";
-    }
+    write_position();
     write_element_ops(phase);
     for (const std::size_t i : reduced) {
       const std::string name = std::to_string(i);
@@ -302,9 +326,8 @@ class RowWriter {
 
   void write_element_ops(int phase) {
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      const bool is_here = e_.code[i].kind == Kind::op && !plan_.is_of_rows[i] && plan_.computed_in[i] == phase;
-      if (!is_here) continue;
-      write_op(i, phase, "      ");
+      if (!is_computed(i) || plan_.is_of_rows[i] || plan_.computed_in[i] != phase) continue;
+      write_value(i, phase, "      ");
       if (plan_.is_kept[i]) text_ << "      k" << i << "[k][j] = v" << i << ";\n";
     }
   }
@@ -320,7 +343,7 @@ class RowWriter {
     if (outputs.empty()) return;
     text_ << "#pragma unroll\n  for (int k = 0; k < " << shape_.turns << "; ++k) {\n";
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      if (e_.code[i].kind != Kind::load || !is_late(i)) continue;
+      if (e_.code[i].kind != Kind::load || is_placed(i) || !is_late(i)) continue;
       const auto input = static_cast<std::size_t>(e_.code[i].number);
       text_ << "    " << stored_name(e_.inputs[input].type) << " x" << input << "[" << elements_a_turn << "];\n    "
             << access("load_turn", e_.outputs.size() + input, "k, x" + number(input));
@@ -329,12 +352,22 @@ class RowWriter {
       text_ << "    " << stored_name(e_.outputs[i].type) << " y" << i << "[" << elements_a_turn << "];\n";
     }
     text_ << "#pragma unroll\n    for (int j = 0; j < " << elements_a_turn << "; ++j) {\n";
+    if (has_moves()) write_position();
     write_element_ops(phase);
     for (const std::size_t i : outputs) {
-      text_ << "      y" << i << "[j] = " << value(static_cast<std::size_t>(e_.results[i]), phase) << ";\n";
+      const std::string result = value(static_cast<std::size_t>(e_.results[i]), phase);
+      if (is_line(e_, e_.outputs[i])) {
+        text_ << "      y" << i << "[j] = " << result << ";\n";
+      } else {
+        text_ << "      " << (shape_.is_whole ? "" : "if (is_in) ") << "static_cast<" << stored_name(e_.outputs[i].type)
+              << "*>(args.arrays[" << i << "])[o" << i << " + " << in_row_text(e_, e_.outputs[i], i, 0)
+              << "] = " << result << ";\n";
+      }
     }
     text_ << "    }\n";
-    for (const std::size_t i : outputs) text_ << "    " << access("store_turn", i, "k, y" + number(i));
+    for (const std::size_t i : outputs) {
+      if (is_line(e_, e_.outputs[i])) text_ << "    " << access("store_turn", i, "k, y" + number(i));
+    }
     text_ << "  }\n";
   }
 
@@ -381,12 +414,12 @@ class RowWriter {
 
 /// Whether vectors of an array's elements can be read or written wherever a row begins.
 bool has_vectors(const Expression& expression, const Layout& layout, const void* address) {
-  const int row_axis = expression.ndim - 1;
-  if (layout.strides[row_axis] != 1) return true;  // none are tried
+  if (layout.strides[expression.ndim - 1] != 1 || !is_line(expression, layout)) return true;  // none are tried
   const auto aligned_to =
       static_cast<std::uintptr_t>(std::min<std::int64_t>(elements_a_turn * element_size(layout.type), access_bytes));
   bool all = reinterpret_cast<std::uintptr_t>(address) % aligned_to == 0;
-  for (int axis = 0; axis < row_axis; ++axis) all = all && layout.strides[axis] % elements_a_turn == 0;
+  for (int axis = 0; axis < expression.row_axis(); ++axis) all = all && layout.strides[axis] % elements_a_turn == 0;
+  for (const Wrap& wrap : layout.wraps) all = all && wrap.stride % elements_a_turn == 0;
   return all;
 }
 
@@ -414,6 +447,7 @@ CudaLaunch rows_launch(const Expression& expression, void* const* addresses, std
   for (std::size_t i = 0; i < arrays; ++i) {
     for (int axis = 0; axis < expression.ndim; ++axis) parameters.add(layout(i).strides[axis]);
   }
+  for (const std::int64_t number : move_members(expression, addresses + outputs, 1)) parameters.add(number);
   const RowShape shape(expression);
   CudaLaunch launch;
   launch.grid = ((expression.rows() - 1) / shape.rows_a_block + 1) * shape.blocks;

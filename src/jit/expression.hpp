@@ -111,9 +111,10 @@ struct Expression {
   std::vector<Window> windows;
   std::vector<kernels::Type> scalars;
   std::vector<Draw> draws;
-  /// Over the last axis, which is as long as their rows. Beside draws: sums of integers over all positions, in any
-  /// order, in `parts` parts whose sum they are.
+  /// Over the last `row_ndim` axes, which together are as long as their rows. Beside draws: sums of integers over all
+  /// positions, in any order, in `parts` parts whose sum they are.
   std::vector<Reduction> reductions;
+  int row_ndim = 1;
   std::int64_t parts = 0;
   int grid = 0;                   ///< blocks that the draws are laid out over
   std::vector<Instruction> code;  ///< operands come before their users
@@ -127,10 +128,14 @@ struct Expression {
   bool is_sum(std::size_t output) const noexcept {
     return code[static_cast<std::size_t>(results[output])].kind == Instruction::Kind::reduce && has_sums();
   }
-  std::int64_t row_length() const noexcept { return extents[ndim - 1]; }
+  /// The first of a row's axes.
+  int row_axis() const noexcept { return ndim - row_ndim; }
+  std::int64_t row_length() const noexcept;
   std::int64_t rows() const noexcept { return size / row_length(); }
-  /// Whether an array has one element a row.
-  bool is_of_rows(const Layout& layout) const noexcept { return has_rows() && layout.strides[ndim - 1] == 0; }
+  /// Whether an array has one element a row, or for `take` one where an index begins to count.
+  bool is_of_rows(const Layout& layout) const noexcept;
+  /// Whether each row lies in the window as a whole or not at all.
+  bool has_whole_rows(const Window& window) const noexcept;
   /// Whether an input is read elsewhere than at the position, or at some positions only.
   bool is_moved() const noexcept;
   /// Bytes of the parameters that a kernel of it takes. It has no draws, reductions, or inputs that are read elsewhere.

@@ -16,56 +16,6 @@ using kernels::Type;
 
 namespace {
 
-/// Elements of an input at neighbouring positions that lie in one line.
-struct Piece {
-  std::int64_t offset = 0;  ///< of the first, in elements
-  std::int64_t stride = 0;
-  std::int64_t length = 0;
-};
-
-/// A position, by its index along each axis.
-class Walk {
- public:
-  Walk(const Expression& expression, std::int64_t position) : e_(expression), last_(expression.ndim - 1) {
-    for (int axis = last_; axis > 0; --axis) {
-      const std::int64_t outer = position / e_.extents[axis];
-      index_[axis] = position - outer * e_.extents[axis];
-      position = outer;
-    }
-    index_[0] = position;
-  }
-
-  /// The piece of an input that begins here.
-  Piece piece_of(const Layout& input) const {
-    Piece piece{0, input.strides[last_], e_.extents[last_] - index_[last_]};
-    for (int axis = 0; axis <= last_; ++axis) piece.offset += index_[axis] * input.strides[axis];
-    for (const Wrap& wrap : input.wraps) {
-      std::int64_t at = index_[wrap.first];
-      for (int axis = wrap.first + 1; axis <= wrap.last; ++axis) at = at * e_.extents[axis] + index_[axis];
-      const bool is_turned = at < wrap.shift;
-      piece.offset += (at - wrap.shift + (is_turned ? wrap.extent : 0)) * wrap.stride;
-      if (wrap.last != last_) continue;
-      piece.stride = wrap.stride;
-      piece.length = (is_turned ? wrap.shift : wrap.extent) - at;
-    }
-    return piece;
-  }
-
-  void go_on(std::int64_t positions) {
-    index_[last_] += positions;
-    for (int axis = last_; axis > 0 && index_[axis] >= e_.extents[axis]; --axis) {
-      const std::int64_t rows = index_[axis] / e_.extents[axis];
-      index_[axis] -= rows * e_.extents[axis];
-      index_[axis - 1] += rows;
-    }
-  }
-
- private:
-  const Expression& e_;
-  int last_;
-  std::int64_t index_[kernels::max_ndim];
-};
-
 template <class Bits, class Index>
 void take_row(const Taken& taken, RowInput from, RowInput indices, RowOutput out, std::int64_t n) {
   const auto* const in = static_cast<const Bits*>(from.data);

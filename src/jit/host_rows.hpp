@@ -1,5 +1,6 @@
 #pragma once
 
+#include "jit/host_moves.hpp"
 #include "jit/rows.hpp"
 #include "kernels/elementwise_rows.hpp"
 #include "kernels/split.hpp"
@@ -24,7 +25,8 @@ class HostRows {
   /// A command on values: rows of them, or one a row.
   struct Step {
     std::size_t instruction;
-    kernels::Row loop;  ///< of an op
+    kernels::Row loop;  ///< of an op; of a choice, which copies
+    TakeRow take;       ///< of `take`
   };
   /// Registers and where rows are.
   class Frame;

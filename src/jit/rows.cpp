@@ -7,6 +7,15 @@ namespace refrain::jit {
 
 using Kind = Instruction::Kind;
 
+bool is_line(const Expression& expression, const Layout& layout) {
+  for (int axis = expression.row_axis() + 1; axis < expression.ndim; ++axis) {
+    if (layout.strides[axis - 1] != layout.strides[axis] * expression.extents[axis]) return false;
+  }
+  return !layout.taken && layout.window < 0 &&
+         std::all_of(layout.wraps.begin(), layout.wraps.end(),
+                     [&](const Wrap& wrap) { return wrap.last < expression.row_axis(); });
+}
+
 RowPlan::RowPlan(const Expression& expression) {
   const auto& code = expression.code;
   const auto operand = [&](std::size_t i, int k) { return static_cast<std::size_t>(code[i].operands[k]); };
@@ -18,9 +27,11 @@ RowPlan::RowPlan(const Expression& expression) {
       first = std::max(first, phase[operand(i, k)]);
       all_rows = all_rows && is_of_rows[operand(i, k)];
     }
-    if (instruction.kind == Kind::load) {
-      all_rows = expression.is_of_rows(expression.inputs[static_cast<std::size_t>(instruction.number)]);
+    const auto number = static_cast<std::size_t>(instruction.number);
+    if (instruction.kind == Kind::load || instruction.kind == Kind::take) {
+      all_rows = all_rows && expression.is_of_rows(expression.inputs[number]);
     }
+    if (instruction.kind == Kind::choose) all_rows = all_rows && expression.has_whole_rows(expression.windows[number]);
     const bool is_reduction = instruction.kind == Kind::reduce;
     is_of_rows.push_back(is_reduction || all_rows);
     phase.push_back(first + (is_reduction ? 1 : 0));

@@ -6,6 +6,10 @@
 
 namespace refrain::jit {
 
+/// Whether an array is read at all positions, and the elements of each row lie in one line: as far apart as the stride
+/// of the last axis says.
+bool is_line(const Expression& expression, const Layout& layout);
+
 /// In which order the values of an expression with reductions can be had: elements first, of which rows are reduced,
 /// with whose results elements go on, and so forth.
 struct RowPlan {

@@ -302,7 +302,7 @@ class Builder {
     };
     std::vector<std::size_t> last;  // of the axes that are one, the last
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      const bool is_row = group_.has_rows() && axis + 1 == extents.size();
+      const bool is_row = group_.has_rows() && axis + group_.row_ndim() == extents.size();
       const bool is_one = axis > 0 && !is_row && std::all_of(arrays.begin(), arrays.end(), [&](const Known* known) {
                             return is_sum(*known) || walks_on(known->array, axis, extents[axis]);
                           });
@@ -320,6 +320,10 @@ class Builder {
       for (; axis <= last[i]; ++axis) extent *= extents[axis];
       expression.extents[i] = extent;
       expression.size *= extent;
+    }
+    if (group_.has_rows()) {
+      expression.row_ndim = static_cast<int>(std::count_if(
+          last.begin(), last.end(), [&](std::size_t each) { return each + group_.row_ndim() >= extents.size(); }));
     }
     for (const Window& window : windows_) add_window(expression, window, last);
     const WalkStrides dense = dense_strides(extents);

@@ -23,9 +23,11 @@ constexpr std::size_t most_steps = 512;
 constexpr std::size_t most_parameter_bytes = 16 * 1024;
 constexpr std::size_t most_scalars = 256;
 
-/// With reductions: arrays of elements that threads have in registers, 32 each. What one block takes for its elements
+/// With reductions: arrays of elements that threads have in registers, 32 each, and those that are read elsewhere, one
+/// element after another, by code of its own for each. What one block takes for its elements
 /// all at once: beyond some microseconds another kernel that uses the whole device is worth its launch.
 constexpr int most_row_inputs = 6;
+constexpr int most_row_moves = 8;
 constexpr std::int64_t most_ops_a_block = 512 * 1024;
 constexpr std::int64_t enough_blocks = 66;
 
@@ -92,11 +94,10 @@ Walked walked(const Step& step, int access, kernels::Type type, WalkStrides stri
 
 Walked refined(Walked array, const Extents& coarse, const Extents& fine) {
   if (are_refined(coarse, fine)) return array;
-  const bool is_of_rows = size_of(coarse) != size_of(fine);
   array.strides = strides_along(coarse, array.strides, fine);
-  const Extents own(fine.begin(), fine.end() - (is_of_rows ? 1 : 0));
+  const Extents own(fine.begin(), fine.end() - static_cast<std::ptrdiff_t>(further_axes(coarse, fine)));
   array.wraps = refine_wraps(coarse, std::move(array.wraps), own);
-  if (array.window) array.window = refine_window(coarse, *array.window, own);
+  if (array.window) array.window = refine_window(coarse, *array.window, fine);
   return array;
 }
 
@@ -214,26 +215,29 @@ std::optional<FusionGroup> FusionGroup::of(const Draft& draft, std::size_t numbe
   return std::nullopt;
 }
 
+std::int64_t FusionGroup::row_length() const {
+  return size_of(Extents(extents_.end() - static_cast<std::ptrdiff_t>(row_ndim_), extents_.end()));
+}
+
 std::optional<Extents> FusionGroup::joint_extents(const FusionGroup& other) const {
   const std::int64_t size = size_of(extents_);
   const std::int64_t other_size = size_of(other.extents_);
   if (size == other_size) {
-    std::optional<Extents> fine = refine(extents_, other.extents_);
-    if (fine && has_rows_ && fine->back() != extents_.back()) return std::nullopt;
-    if (fine && other.has_rows_ && fine->back() != other.extents_.back()) return std::nullopt;
-    return fine;
+    if (has_rows_ && other.has_rows_ && row_length() != other.row_length()) return std::nullopt;
+    return refine(extents_, other.extents_);
   }
   if (grid_ != 0 || other.grid_ != 0) return std::nullopt;
   const FusionGroup& wide = size > other_size ? *this : other;
   const FusionGroup& narrow = size > other_size ? other : *this;
   if (!wide.has_rows_ || narrow.has_rows_) return std::nullopt;
   // One position a row.
-  const Extents kept(wide.extents_.begin(), wide.extents_.end() - 1);
+  const auto row = wide.extents_.end() - static_cast<std::ptrdiff_t>(wide.row_ndim_);
+  const Extents kept(wide.extents_.begin(), row);
   std::optional<Extents> fine = kept;
   if (size_of(kept) != size_of(narrow.extents_)) return std::nullopt;
   if (!kept.empty()) fine = refine(kept, narrow.extents_);
-  if (!fine || fine->size() == kernels::max_ndim) return std::nullopt;
-  fine->push_back(wide.extents_.back());
+  if (!fine || fine->size() + wide.row_ndim_ > kernels::max_ndim) return std::nullopt;
+  fine->insert(fine->end(), row, wide.extents_.end());
   return fine;
 }
 
@@ -243,12 +247,23 @@ std::string FusionGroup::why_too_much() const {
     const bool is_sum = grid_ <= parts_ && !has_narrow_steps_;
     return is_sum ? "" : "their draws are laid out over other threads than rows";
   }
+  // What is made as a whole, or read so, is not read again where a part of it is updated.
+  const auto is_known = [&](const Walked& part) {
+    return part.window && std::any_of(arrays_.begin(), arrays_.end(),
+                                      [&](const Walked& whole) { return !whole.window && whole.is_alike(part); });
+  };
   int inputs = 0;
+  int moved = 0;
   for (std::size_t k = 0; k < arrays_.size(); ++k) {
-    if (arrays_[k].is_elsewhere()) return "a row's elements are read elsewhere";
-    if (!is_written_[k] && arrays_[k].strides.back() != 0) ++inputs;
+    const auto end = arrays_[k].strides.end();
+    if (arrays_[k].is_elsewhere()) {
+      moved += is_known(arrays_[k]) ? 0 : 1;
+    } else if (!is_written_[k] && std::any_of(end - static_cast<std::ptrdiff_t>(row_ndim_), end,
+                                              [](std::int64_t stride) { return stride != 0; })) {
+      ++inputs;
+    }
   }
-  if (inputs > most_row_inputs) return "their rows have too many arrays";
+  if (inputs > most_row_inputs || moved > most_row_moves) return "their rows have too many arrays";
   const std::int64_t size = size_of(extents_);
   const std::int64_t blocks = (size - 1) / kernels::reduce_chunk + 1;
   const std::int64_t ops = static_cast<std::int64_t>(steps_.size()) * size;
@@ -330,6 +345,7 @@ std::string FusionGroup::take(const FusionGroup& other) {
   if (numbers * sizeof(std::int64_t) > most_parameter_bytes) return "they have too many arrays or draws";
   std::optional<FusionGroup> before;
   if (has_rows_ || other.has_rows_) before = *this;  // they may be refused still
+  const std::int64_t row = has_rows_ ? row_length() : other.has_rows_ ? other.row_length() : 0;
   if (!along_fine.empty()) arrays_ = std::move(along_fine);
   for (const std::size_t k : written) is_written_[k] = true;
   std::move(more.begin(), more.end(), std::back_inserter(arrays_));
@@ -340,6 +356,7 @@ std::string FusionGroup::take(const FusionGroup& other) {
   draws_ += other.draws_;
   if (other.has_rows_) parts_ = has_rows_ ? std::min(parts_, other.parts_) : other.parts_;
   has_rows_ = has_rows_ || other.has_rows_;
+  if (has_rows_) row_ndim_ = further_axes({size_of(extents_) / row}, extents_);
   placements_.insert(placements_.end(), other.placements_.begin(), other.placements_.end());
   if (grid_ == 0) {
     grid_ = other.grid_;

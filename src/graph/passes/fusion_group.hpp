@@ -35,11 +35,11 @@ struct Walked {
   bool meets(const Walked& other) const noexcept;
 };
 
-/// The array along other axes: `fine` is a refinement of `coarse`, or of that with a last axis more.
+/// The array along other axes: `fine` is a refinement of `coarse`, or of that with axes more behind it.
 Walked refined(Walked array, const Extents& coarse, const Extents& fine);
 
 /// Steps that may become one: elementwise commands, draws and moves over the same positions, in which a value that one
-/// step writes is read at the same position only. With reductions the last axis is a row of theirs, and steps with one
+/// step writes is read at the same position only. With reductions the last axes are a row of theirs, and steps with one
 /// position a row are among them.
 class FusionGroup {
  public:
@@ -57,8 +57,9 @@ class FusionGroup {
   const std::vector<std::size_t>& steps() const noexcept { return steps_; }
 
   const Extents& extents() const noexcept { return extents_; }
-  /// Whether there are reductions, of rows as long as the last extent.
+  /// Whether there are reductions, of rows as long as the last `row_ndim` extents.
   bool has_rows() const noexcept { return has_rows_ && grid_ == 0; }
+  std::size_t row_ndim() const noexcept { return row_ndim_; }
   /// Beside draws: of sums of integers, so many; else 0.
   std::int64_t parts() const noexcept { return has_rows_ && grid_ != 0 ? parts_ : 0; }
   /// Of a step that is about a part of the positions; null of others.
@@ -67,6 +68,7 @@ class FusionGroup {
   int grid() const noexcept { return grid_; }
 
  private:
+  std::int64_t row_length() const;
   /// The axes of both together; nothing where there are none.
   std::optional<Extents> joint_extents(const FusionGroup& other) const;
   /// Why arrays and rows are more than multiprocessors have room and time for; empty: they are not.
@@ -79,6 +81,7 @@ class FusionGroup {
   std::vector<Placement> placements_;
   std::size_t scalars_ = 0;
   bool has_rows_ = false;
+  std::size_t row_ndim_ = 1;
   bool has_narrow_steps_ = false;  ///< with one position a row
   std::int64_t parts_ = 0;         ///< of the fewest that any of the reductions makes; 0: the order of one counts
   std::size_t draws_ = 0;

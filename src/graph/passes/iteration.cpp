@@ -57,10 +57,16 @@ std::int64_t size_of(const Extents& extents) {
   return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+std::size_t further_axes(const Extents& coarse, const Extents& fine) {
+  std::size_t count = 0;
+  for (std::int64_t left = size_of(fine) / size_of(coarse); left > 1;) left /= fine[fine.size() - ++count];
+  return count;
+}
+
 WalkStrides strides_along(const Extents& coarse, const WalkStrides& strides, const Extents& fine) {
-  if (size_of(coarse) == size_of(fine)) return refine_strides(coarse, strides, fine);
-  WalkStrides all = refine_strides(coarse, strides, Extents(fine.begin(), fine.end() - 1));
-  all.push_back(0);
+  const auto further = static_cast<std::ptrdiff_t>(further_axes(coarse, fine));
+  WalkStrides all = refine_strides(coarse, strides, Extents(fine.begin(), fine.end() - further));
+  all.resize(fine.size(), 0);
   return all;
 }
 

@@ -19,7 +19,9 @@ std::optional<Extents> refine(const Extents& a, const Extents& b);
 /// Strides along `coarse` as those along `fine`, a refinement of it.
 WalkStrides refine_strides(const Extents& coarse, const WalkStrides& strides, const Extents& fine);
 
-/// The same where `fine` may have one axis more, the last one, along which `coarse` has one position only.
+/// How many of the last axes of `fine`, a refinement of `coarse` and more axes behind it, are those more.
+std::size_t further_axes(const Extents& coarse, const Extents& fine);
+/// Strides along `coarse` where `fine` may have axes more behind its own, along which `coarse` has one position only.
 WalkStrides strides_along(const Extents& coarse, const WalkStrides& strides, const Extents& fine);
 
 /// How many positions there are.

@@ -53,7 +53,7 @@ Walked placed(Walked array, const Placement& placement) {
 
 std::optional<Window> refine_window(const Extents& coarse, const Window& window, const Extents& fine) {
   Window refined{Extents(fine.size(), 0), fine};
-  std::size_t at = fine.size();
+  std::size_t at = fine.size() - further_axes(coarse, fine);
   for (std::size_t axis = coarse.size(); axis-- > 0;) {
     std::int64_t inner = 1;  // positions of the axis for one of its first part
     for (std::int64_t left = coarse[axis]; left > 1;) {

@@ -33,7 +33,8 @@ std::optional<Placement> find_placement(std::size_t step, const Walked& part, co
 /// An array of a step so placed, as if it went on over all positions.
 Walked placed(Walked array, const Placement& placement);
 
-/// The window along other axes, a refinement of its own; nothing where it is none of theirs.
+/// The window along other axes, a refinement of its own and maybe axes more behind those; nothing where it is none of
+/// theirs.
 std::optional<Window> refine_window(const Extents& coarse, const Window& window, const Extents& fine);
 
 }  // namespace refrain::graph
