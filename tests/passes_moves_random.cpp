@@ -3,23 +3,20 @@
 
 #include "support.hpp"
 #include "support_draws.hpp"
+#include "support_fuzz.hpp"
 #include "support_passes.hpp"
 
 #include <refrain/movement.hpp>
 #include <refrain/reduce.hpp>
 
-#include <cstdlib>
+#include <memory>
+#include <vector>
 
 using boost::unit_test::label;
 
 namespace refrain::test {
 
 namespace {
-
-unsigned number_from(const char* variable, unsigned otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : static_cast<unsigned>(std::stoul(text));
-}
 
 /// Arrays of one seed and a program of theirs, the same whenever it is run.
 class Program {
@@ -135,28 +132,48 @@ class Program {
   Array target_;
 };
 
+/// A program of a seed twice, one of which is recorded.
+struct Pair {
+  explicit Pair(unsigned of) : seed(of), eager(of), recorded(of) {
+    std::tie(graph, outputs) = capture([&] { return recorded.run(); });
+  }
+
+  unsigned seed;
+  Program eager;
+  Program recorded;
+  Graph graph;
+  std::vector<Array> outputs;
+  GraphExec exec;
+};
+
+void require_same(Pair& pair) {
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<Array> expected = pair.eager.run();
+    pair.exec.replay();
+    for (std::size_t k = 0; k < pair.outputs.size(); ++k) {
+      BOOST_REQUIRE_MESSAGE(same_bits(pair.outputs[k], expected[k]), "seed " << pair.seed << ", output " << k
+                                                                             << ", run " << i << "\n"
+                                                                             << pair.exec.explain());
+    }
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(passes_moves_random, *label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(fused_moves_give_what_eager_ones_do) {
   const bool is_host = current_device().kind == DeviceKind::host;
-  const unsigned programs = number_from("REFRAIN_FUZZ", is_host ? 1000 : 8);
-  const unsigned first = number_from("REFRAIN_FUZZ_SEED", 0);
-  for (unsigned seed = first; seed < first + programs; ++seed) {
-    Program eager(seed);
-    Program recorded(seed);
-    const auto [graph, outputs] = capture([&] { return recorded.run(); });
-    const GraphExec exec = graph.instantiate();
-    for (int i = 0; i < 3; ++i) {
-      const std::vector<Array> expected = eager.run();
-      exec.replay();
-      for (std::size_t k = 0; k < outputs.size(); ++k) {
-        BOOST_REQUIRE_MESSAGE(same_bits(outputs[k], expected[k]), "seed " << seed << ", output " << k << ", run " << i
-                                                                          << "\n"
-                                                                          << exec.explain());
-      }
+  const FuzzRange range = fuzz_range(is_host ? 1000 : 64);
+  const unsigned at_once = is_host ? 8 : 64;
+  for (unsigned first = range.first; first < range.end(); first += at_once) {
+    std::vector<std::unique_ptr<Pair>> pairs;
+    for (unsigned seed = first; seed < std::min(first + at_once, range.end()); ++seed) {
+      pairs.push_back(std::make_unique<Pair>(seed));
     }
+    // The making of kernels is most of the time on CUDA.
+    for_each_in_parallel(pairs.size(), [&](std::size_t i) { pairs[i]->exec = pairs[i]->graph.instantiate(); });
+    for (const auto& pair : pairs) require_same(*pair);
   }
 }
 

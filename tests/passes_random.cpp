@@ -1,239 +1,137 @@
-// Random programs, eager against replays with any of the passes, bit for bit. REFRAIN_FUZZ=N runs N programs from
-// REFRAIN_FUZZ_SEED on (0).
+// Random programs, eager against replays as written and with any of the passes, bit for bit. REFRAIN_FUZZ=N runs N
+// programs from REFRAIN_FUZZ_SEED on (0), with each pass alone too.
 
 #include "support.hpp"
+#include "support_fuzz.hpp"
+#include "support_programs.hpp"
 #include "support_reference.hpp"
 
-#include <algorithm>
-#include <cstdlib>
 #include <iterator>
-#include <random>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
-
-using boost::unit_test::label;
 
 namespace refrain::test {
 
 namespace {
 
-constexpr std::int64_t rows = 6;
-constexpr std::int64_t columns = 8;
-constexpr std::size_t states = 3;
-constexpr std::size_t lanes = 3;
-constexpr std::int64_t small_sizes[] = {1, 3, 7, 48, 48, 300, 1025};
+constexpr int replays = 3;
 
-/// One step: what it does, on which stream, and to which values.
-struct Step {
-  unsigned kind;
-  std::size_t stream;
-  std::size_t target;
-  std::size_t left;
-  std::size_t right;
-  unsigned choice;
-};
+constexpr bool Passes::*every_pass[] = {&Passes::dead_work,    &Passes::order,     &Passes::fusion,
+                                        &Passes::lanes,        &Passes::memory,    &Passes::in_place,
+                                        &Passes::programmatic, &Passes::horizontal};
+static_assert(std::size(every_pass) * sizeof(bool) == sizeof(Passes));
+constexpr unsigned pass_count = std::size(every_pass);
+constexpr unsigned all_passes = (1U << pass_count) - 1;
 
-std::vector<Step> make_program(std::mt19937& random) {
-  std::vector<Step> steps(5 + random() % 25);
-  for (Step& step : steps) {
-    step = {static_cast<unsigned>(random() % 19), random() % lanes, random() % states, random(), random(),
-            static_cast<unsigned>(random())};
-  }
-  return steps;
+/// A bit a pass; as_written is no pass at all.
+constexpr unsigned as_written = 0;
+
+InstantiateOptions options_of(unsigned bits) {
+  if (bits == as_written) return {.optimize = Optimize::none};
+  InstantiateOptions options;
+  for (unsigned i = 0; i < pass_count; ++i) options.passes.*every_pass[i] = (bits >> i & 1) != 0;
+  return options;
 }
 
-/// Runs programs on arrays that it keeps from run to run.
-class Machine {
- public:
-  Machine() {
-    for (std::size_t i = 0; i < states; ++i) states_.push_back(initial(i));
-    for (std::size_t i = 0; i < std::size(small_sizes); ++i) smalls_.push_back(initial_small(i));
-  }
+/// One program, and executables of it that are to do what it does.
+struct Trial {
+  struct Way {
+    unsigned passes;
+    GraphExec exec;
+  };
 
-  void reset() {
-    for (std::size_t i = 0; i < states; ++i) states_[i].assign(initial(i));
-    for (std::size_t i = 0; i < smalls_.size(); ++i) smalls_[i].assign(initial_small(i));
-    manual_seed(5);
-  }
-
-  /// What the programs multiply with; its value is that of the program's run of that number.
-  Param<float>& factor() { return factor_; }
-  static float factor_at(int run) { return 0.5F + static_cast<float>(run) * 0.25F; }
-
-  /// All that can be read afterwards.
-  std::vector<Array> run(const std::vector<Step>& steps) {
-    values_ = states_;
-    for (const Step& step : steps) {
-      const StreamGuard on(streams_[step.stream]);
-      execute(step);
-    }
-    std::vector<Array> results = states_;
-    results.insert(results.end(), smalls_.begin(), smalls_.end());
-    results.push_back(values_.back());
-    if (values_.size() > states + 2) results.push_back(values_[states + 1]);
-    values_.clear();
-    for (const Stream& stream : streams_) current_stream().wait_stream(stream);
-    return results;
-  }
-
- private:
-  static Array initial(std::size_t number) {
-    std::vector<float> values(rows * columns);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>((i * 13 + number) % 29) * 0.11F - 1.2F;
-    return from_host(values, {rows, columns});
-  }
-
-  static Array initial_small(std::size_t number) {
-    std::vector<float> values(static_cast<std::size_t>(small_sizes[number]));
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>((i * 7 + number) % 23) * 0.13F - 1.4F;
-    return from_host(values, {small_sizes[number]});
-  }
-
-  void execute(const Step& step) {
-    const Array a = values_[step.left % values_.size()];
-    const Array b = values_[step.right % values_.size()];
-    Array target = states_[step.target];
-    const auto row = static_cast<std::int64_t>(step.choice % rows);
-    const auto column = static_cast<std::int64_t>(step.choice % columns);
-    switch (step.kind) {
-      case 0: add(step.choice % 3 == 0 ? tanh(a) : step.choice % 3 == 1 ? abs(a) + 0.5F : relu(a)); break;
-      case 1: add(step.choice % 2 == 0 ? a + b : a * b); break;
-      case 2: add(a - b * 0.25F); break;
-      case 3: add(a + b.select(row)); break;
-      case 4: add(a * b.slice({.begin = column, .end = column + 1}, 1)); break;
-      case 5: target += b; break;
-      case 6: target.assign(step.choice % 3 == 0 ? a : step.choice % 3 == 1 ? a.flip(1) : moved(a, step.choice)); break;
-      case 7: target.slice(0, 3) += a.slice(3, 6); break;
-      case 8: target.slice({.begin = 1, .end = 7, .step = 2}, 1) *= 0.5F; break;
-      case 9: add(a.transpose(0, 1).contiguous().reshape({rows, columns})); break;
-      case 10: add(step.choice % 2 == 0 ? rand({rows, columns}) + a : a * randn({rows, columns})); break;
-      case 11: add(a - mean(b, -1, true)); break;
-      case 12: add(where(a < b, a.cast(DType::float16).cast(DType::float32), b)); break;
-      case 13: add(moved(a, step.choice) + b); break;
-      case 14:
-        if (step.choice % 4 == 0) current_stream().launch_host_func([] {});
-        add(a + 1);
-        break;
-      case 15: each_small(step, [&](Array& small) { small = small * factor_ + 0.25F; }); break;
-      case 16: each_small(step, [&](Array& small) { small *= 0.75F; }); break;
-      case 17: {
-        const Array one = sum(a) * 0.01F;
-        each_small(step, [&](Array& small) { small.assign(small * one - tanh(small)); });
-        break;
-      }
-      default: streams_[step.choice % lanes].wait_stream(streams_[step.stream]); break;
-    }
-  }
-  static Array moved(const Array& a, unsigned choice) {
-    const auto shift = static_cast<std::int64_t>(choice / 8 % 19) - 9;
-    switch (choice % 8) {
-      case 0: return roll(a, shift, 0);
-      case 1: return roll(a, {shift, shift / 2}, {1, 0});
-      case 2: return roll(a, shift);
-      case 3: return roll(a.flip(0).transpose(0, 1), shift, 0).transpose(0, 1);
-      case 4: return take(a, (a * 8).cast(DType::int64));
-      case 5: return take(a, (a.select(2) * 2).cast(DType::int32), 1);
-      default: return roll(a, shift, 1);
-    }
-  }
-  /// The small ones of the choice; what they are assigned is kept in their memory.
-  template <class Fn>
-  void each_small(const Step& step, Fn change) {
-    for (std::size_t i = 0; i < smalls_.size(); ++i) {
-      if ((step.choice >> i & 1) == 0) continue;
-      const StreamGuard on(streams_[(step.stream + (step.choice >> (i + 8) & 1)) % lanes]);
-      Array value = smalls_[i];
-      change(value);
-      smalls_[i].assign(value);
-    }
-  }
-  void add(const Array& value) { values_.push_back(value); }
-
-  std::vector<Stream> streams_{lanes};
-  std::vector<Array> states_;
-  std::vector<Array> smalls_;
-  std::vector<Array> values_;
-  Param<float> factor_{1, "factor"};
+  unsigned seed = 0;
+  ProgramMachine* machine = nullptr;
+  std::vector<Step> program;
+  std::vector<Array> expected;  ///< by run, packed
+  Graph graph;
+  std::vector<Array> outputs;
+  std::vector<Way> ways;
 };
 
-using Results = std::vector<std::vector<Array>>;
-
-std::vector<Array> snapshots(const std::vector<Array>& arrays) {
-  std::vector<Array> all;
-  for (const Array& array : arrays) all.push_back(snapshot(array));
-  return all;
+void run_and_record(Trial& trial) {
+  ProgramMachine& machine = *trial.machine;
+  machine.reset();
+  for (int i = 0; i < replays; ++i) {
+    machine.factor() = ProgramMachine::factor_at(i);
+    trial.expected.push_back(packed(machine.run(trial.program)));
+  }
+  std::tie(trial.graph, trial.outputs) = capture([&] { return machine.run(trial.program); });
 }
 
-bool are_same(const Results& a, const Results& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t k = 0; k < a[i].size(); ++k) {
-      if (!same_bits(a[i][k], b[i][k])) return false;
-    }
+bool holds(const Trial& trial, const GraphExec& exec) {
+  ProgramMachine& machine = *trial.machine;
+  machine.reset();
+  std::vector<Array> replayed;
+  for (int i = 0; i < replays; ++i) {
+    if (has_factor(trial.program)) exec.set(machine.factor(), ProgramMachine::factor_at(i));
+    exec.replay();
+    replayed.push_back(packed(trial.outputs));
+  }
+  for (std::size_t i = 0; i < replayed.size(); ++i) {
+    if (!same_bits(replayed[i], trial.expected[i])) return false;
   }
   return true;
 }
 
-constexpr unsigned all_passes = 255;
-
-Passes passes_of(unsigned bits) {
-  return {.dead_work = (bits & 1) != 0,
-          .order = (bits & 2) != 0,
-          .fusion = (bits & 4) != 0,
-          .horizontal = (bits & 128) != 0,
-          .lanes = (bits & 8) != 0,
-          .memory = (bits & 16) != 0,
-          .in_place = (bits & 32) != 0,
-          .programmatic = (bits & 64) != 0};
-}
-
-/// Whether three replays with these passes give what three eager runs give.
-bool holds_with(Machine& machine, const std::vector<Step>& program, unsigned passes) {
-  Results eager;
-  machine.reset();
-  for (int i = 0; i < 3; ++i) {
-    machine.factor() = Machine::factor_at(i);
-    eager.push_back(snapshots(machine.run(program)));
-  }
-  machine.reset();
-  const bool has_factor = std::any_of(program.begin(), program.end(), [](const Step& step) {
-    return step.kind == 15 && (step.choice & ((1U << std::size(small_sizes)) - 1)) != 0;
-  });
-  auto [graph, outputs] = capture([&] { return machine.run(program); });
-  const GraphExec exec = graph.instantiate({.passes = passes_of(passes)});
-  Results replayed;
-  for (int i = 0; i < 3; ++i) {
-    if (has_factor) exec.set(machine.factor(), Machine::factor_at(i));
-    exec.replay();
-    replayed.push_back(snapshots(outputs));
-  }
-  return are_same(eager, replayed);
+bool holds_with(ProgramMachine& machine, const std::vector<Step>& program, unsigned passes) {
+  Trial trial;
+  trial.machine = &machine;
+  trial.program = program;
+  run_and_record(trial);
+  return holds(trial, trial.graph.instantiate(options_of(passes)));
 }
 
 /// A program with as few steps as show the same, as text.
-std::string shrunk(Machine& machine, std::vector<Step> program, unsigned passes) {
+std::string shrunk(ProgramMachine& machine, std::vector<Step> program, unsigned passes) {
   for (std::size_t i = program.size(); i-- > 0;) {
-    std::vector<Step> shorter;
-    for (std::size_t k = 0; k < program.size(); ++k) {
-      if (k != i) shorter.push_back(program[k]);
-    }
+    std::vector<Step> shorter = program;
+    shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(i));
     if (!shorter.empty() && !holds_with(machine, shorter, passes)) program = shorter;
   }
-  std::string text;
-  for (const Step& step : program) {
-    text += "\n  kind " + std::to_string(step.kind) + ", stream " + std::to_string(step.stream) + ", target " +
-            std::to_string(step.target) + ", left " + std::to_string(step.left) + ", right " +
-            std::to_string(step.right) + ", choice " + std::to_string(step.choice);
-  }
-  machine.reset();
-  auto [graph, outputs] = capture([&] { return machine.run(program); });
-  return text + "\n" + graph.instantiate({.passes = passes_of(passes)}).explain();
+  std::ostringstream text;
+  for (const Step& step : program) text << "\n  " << step;
+  const auto [graph, outputs] = capture([&] { return machine.run(program); });
+  text << "\n" << graph.instantiate(options_of(passes)).explain();
+  return text.str();
 }
 
-unsigned number_from(const char* variable, unsigned otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : static_cast<unsigned>(std::stoul(text));
+/// Two machines: rows of a few elements, and now and then rows that no block has at once.
+class Machines {
+ public:
+  ProgramMachine& of(unsigned seed) { return seed % 16 == 5 ? large_ : small_; }
+
+ private:
+  ProgramMachine small_{6, 8};
+  ProgramMachine large_{6, 1100};
+};
+
+Trial make_trial(Machines& machines, unsigned seed, bool with_each_alone) {
+  std::mt19937 random(seed);
+  Trial trial;
+  trial.seed = seed;
+  trial.machine = &machines.of(seed);
+  trial.program = make_program(random);
+  for (const unsigned passes : {as_written, all_passes, static_cast<unsigned>(random()) & all_passes}) {
+    trial.ways.push_back({passes, {}});
+  }
+  for (unsigned i = 0; with_each_alone && i < pass_count; ++i) trial.ways.push_back({1U << i, {}});
+  run_and_record(trial);
+  return trial;
+}
+
+/// The kernels of many programs are made at once, which is most of the time on CUDA.
+void instantiate(std::vector<Trial>& trials) {
+  std::vector<std::pair<const Graph*, Trial::Way*>> wanted;
+  for (Trial& trial : trials) {
+    for (Trial::Way& way : trial.ways) wanted.emplace_back(&trial.graph, &way);
+  }
+  for_each_in_parallel(wanted.size(), [&](std::size_t i) {
+    const auto [graph, way] = wanted[i];
+    way->exec = graph->instantiate(options_of(way->passes));
+  });
 }
 
 }  // namespace
@@ -242,18 +140,23 @@ BOOST_AUTO_TEST_SUITE(passes_random)
 
 BOOST_AUTO_TEST_CASE(any_passes_leave_every_bit) {
   const HazardsScope hazards(Hazards::ignore);
-  // On CUDA each program has kernels of its own, whose making takes a while.
   const bool is_host = current_device().kind == DeviceKind::host;
-  const unsigned programs = number_from("REFRAIN_FUZZ", is_host ? 2000 : 8);
-  const unsigned first = number_from("REFRAIN_FUZZ_SEED", 0);
-  Machine machine;
-  for (unsigned seed = first; seed < first + programs; ++seed) {
-    std::mt19937 random(seed);
-    const std::vector<Step> program = make_program(random);
-    for (const unsigned passes : {0U, all_passes, static_cast<unsigned>(random()) & all_passes}) {
-      const bool holds = holds_with(machine, program, passes);
-      BOOST_REQUIRE_MESSAGE(
-          holds, "program " << seed << " with passes " << passes << (holds ? "" : shrunk(machine, program, passes)));
+  const FuzzRange range = fuzz_range(is_host ? 2000 : 64);
+  const unsigned at_once = is_host ? 8 : 64;
+  Machines machines;
+  for (unsigned first = range.first; first < range.end(); first += at_once) {
+    std::vector<Trial> trials;
+    for (unsigned seed = first; seed < std::min(first + at_once, range.end()); ++seed) {
+      trials.push_back(make_trial(machines, seed, range.is_asked_for));
+    }
+    instantiate(trials);
+    for (const Trial& trial : trials) {
+      for (const Trial::Way& way : trial.ways) {
+        const bool is_right = holds(trial, way.exec);
+        BOOST_REQUIRE_MESSAGE(is_right, "program "
+                                            << trial.seed << " with passes " << way.passes
+                                            << (is_right ? "" : shrunk(*trial.machine, trial.program, way.passes)));
+      }
     }
   }
 }
