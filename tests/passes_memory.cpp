@@ -3,12 +3,12 @@
 #include "support.hpp"
 #include "support_concurrency.hpp"
 #include "support_passes.hpp"
+#include "support_programs.hpp"
 #include "support_reference.hpp"
 #include "support_views.hpp"
 
 #include <refrain/linalg.hpp>
 
-#include <random>
 #include <string>
 #include <vector>
 
@@ -34,28 +34,6 @@ double arrays_in_arena(Fn&& fn, Passes passes) {
 
 double size_to_live(const ArenaUse& use) {
   return static_cast<double>(use.size_bytes) / static_cast<double>(use.live_bytes);
-}
-
-/// A program over arrays of many sizes, in one line.
-Array random_sizes(unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<Array> values;
-  const auto any = [&]() -> const Array& { return values[random() % values.size()]; };
-  Array sum = zeros({});
-  for (int i = 0; i < 40; ++i) {
-    const auto n = static_cast<std::int64_t>(100 + random() % 5000);
-    switch (random() % 5) {
-      case 0: values.push_back(rand({n})); break;
-      case 1: values.push_back(values.empty() ? rand({n}) : any() * 2); break;
-      case 2: values.push_back(values.empty() ? rand({n}) : roll(any(), 1) + 1); break;
-      case 3: values.push_back(values.empty() ? rand({n}) : any().slice({.step = 2}).contiguous()); break;
-      default:
-        if (!values.empty()) sum = sum + mean(any());
-        break;
-    }
-    if (values.size() > 6) values.erase(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
-  }
-  return sum;
 }
 
 }  // namespace
@@ -226,14 +204,14 @@ BOOST_AUTO_TEST_CASE(a_command_in_place_cannot_be_left_out) {
 BOOST_AUTO_TEST_CASE(the_arena_is_as_large_as_what_lives_at_once) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     BOOST_TEST_CONTEXT("program " << seed) {
-      const auto program = [&] { return random_sizes(seed); };
+      const auto program = [&] { return program_of_many_sizes(seed); };
       Passes unfused = all_but(&Passes::fusion);
       unfused.horizontal = false;
       const ArenaUse use = checked_exec(program, {.passes = unfused}).arena_use();
       BOOST_TEST(use.live_bytes <= use.size_bytes);
       BOOST_TEST(use.size_bytes <= use.total_bytes);
-      // Of a line. Where branches stay beside each other, what they use does too (docs/adr/0017).
-      if (current_device().kind == DeviceKind::host) BOOST_TEST(size_to_live(use) <= 1.1);
+      // Of a line. Where branches stay beside each other, what they use does too: see internal/arenas.cpp.
+      BOOST_TEST(size_to_live(use) <= (current_device().kind == DeviceKind::host ? 1.1 : 1.7));
     }
   }
 }

@@ -53,6 +53,27 @@ constexpr int all_kinds = Kind::undeclared + 1;
 
 }  // namespace
 
+Array program_of_many_sizes(unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Array> values;
+  const auto any = [&]() -> const Array& { return values[random() % values.size()]; };
+  Array sum = zeros({});
+  for (int i = 0; i < 40; ++i) {
+    const auto n = static_cast<std::int64_t>(100 + random() % 5000);
+    switch (random() % 5) {
+      case 0: values.push_back(rand({n})); break;
+      case 1: values.push_back(values.empty() ? rand({n}) : any() * 2); break;
+      case 2: values.push_back(values.empty() ? rand({n}) : roll(any(), 1) + 1); break;
+      case 3: values.push_back(values.empty() ? rand({n}) : any().slice({.step = 2}).contiguous()); break;
+      default:
+        if (!values.empty()) sum = sum + mean(any());
+        break;
+    }
+    if (values.size() > 6) values.erase(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
+  }
+  return sum;
+}
+
 std::vector<Step> make_program(std::mt19937& random) {
   std::vector<Step> program(5 + random() % 25);
   const unsigned kinds = random() % 3 == 0 ? all_kinds : plain_kinds;

@@ -13,6 +13,9 @@
 
 namespace refrain::test {
 
+/// A program over arrays of many sizes, issued in one line; the same seed gives the same one.
+Array program_of_many_sizes(unsigned seed);
+
 /// One step: what it does, on which stream, and to which values.
 struct Step {
   int kind;

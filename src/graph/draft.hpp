@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,9 @@ struct Step {
   std::vector<int> dependencies;  ///< earlier steps, transitively reduced
   int lane = 0;
   bool is_programmatic = false;  ///< see runtime::PlannedCommand
+  /// When it is thought to run, in microseconds from the beginning of a replay; forever where nobody knows.
+  double begin_us = 0;
+  double end_us = std::numeric_limits<double>::infinity();
 };
 
 /// A command that is none of the program's.

@@ -125,7 +125,7 @@ std::string fault_with(const Graph& graph, unsigned passes, const graph::DeviceC
   const Conflicts conflicts = conflicts_of(draft);
   if ((passes & 8) != 0) graph::choose_lanes(draft, costs);
   if ((passes & 16) != 0) graph::work_in_place(draft);
-  if ((passes & 32) != 0) graph::plan_memory(draft);
+  if ((passes & 32) != 0) graph::plan_memory(draft, costs);
   const ArenaUse use = graph::arena_use(draft);
   if (use.size_bytes > use.total_bytes || use.live_bytes > use.size_bytes) return "the arena's sizes do not fit";
   return fault_in(std::move(planner).plan(SourceLocation::current()), conflicts);

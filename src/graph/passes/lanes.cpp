@@ -22,6 +22,7 @@ constexpr int most_lanes = 16;
 struct Schedule {
   std::vector<int> lanes;
   std::vector<double> begins;  ///< us
+  std::vector<double> ends;    ///< us
   int used = 1;                ///< lanes that have a step
   double total = 0;            ///< us, with what the branches cost the host
 };
@@ -56,10 +57,11 @@ class Scheduler {
     std::vector<bool> is_used(static_cast<std::size_t>(lanes), false);
     double issue_free_at = 0;  // what all lanes have in common
     double work_free_at = 0;
-    std::vector<double> ends(steps_.size(), 0);
     Schedule made;
     made.lanes.resize(steps_.size());
     made.begins.resize(steps_.size());
+    made.ends.resize(steps_.size());
+    std::vector<double>& ends = made.ends;
     // Steps whose dependencies have their places: those that could begin later than some lane is free, and the others.
     using Timed = std::pair<double, int>;
     std::priority_queue<Timed, std::vector<Timed>, std::greater<>> waiting;
@@ -178,6 +180,8 @@ void follow(Draft& draft, const Schedule& schedule) {
   steps.reserve(count);
   for (const std::size_t i : order) {
     Step step = std::move(draft.steps[i]);
+    step.begin_us = schedule.begins[i];
+    step.end_us = schedule.ends[i];
     for (int& before : step.dependencies) before = became[static_cast<std::size_t>(before)];
     const auto lane = static_cast<std::size_t>(schedule.lanes[i]);
     if (newest[lane] >= 0) step.dependencies.push_back(newest[lane]);

@@ -21,7 +21,13 @@ std::vector<std::vector<std::size_t>> users_of_temporaries(const Draft& draft) {
 
 namespace {
 
-void find_ends(Life& life, const std::vector<std::size_t>& users, const Ancestors& ancestors) {
+void find_ends(Life& life, const std::vector<Step>& steps, const std::vector<std::size_t>& users,
+               const Ancestors& ancestors) {
+  life.begin_us = steps[users.front()].begin_us;
+  for (const std::size_t user : users) {
+    life.begin_us = std::min(life.begin_us, steps[user].begin_us);
+    life.end_us = std::max(life.end_us, steps[user].end_us);
+  }
   const auto comes_before = [&](std::size_t a, std::size_t b) { return ancestors.holds(b, a); };
   for (auto user = users.rbegin(); user != users.rend(); ++user) {
     const bool has_later = std::any_of(life.lasts.begin(), life.lasts.end(),
@@ -72,8 +78,8 @@ std::vector<DeviceLives> find_lives(const Draft& draft, const Ancestors* ancesto
     std::sort(users[i].begin(), users[i].end());
     users[i].erase(std::unique(users[i].begin(), users[i].end()), users[i].end());
     const Block& block = draft.blocks[i];
-    Life life{i, arena_bytes(block), users[i].front(), users[i].back(), {}, {}};
-    if (ancestors != nullptr) find_ends(life, users[i], *ancestors);
+    Life life{i, arena_bytes(block), users[i].front(), users[i].back(), {}, {}, 0, 0};
+    if (ancestors != nullptr) find_ends(life, draft.steps, users[i], *ancestors);
     on(block.buffer->device()).lives.push_back(std::move(life));
   }
   for (DeviceLives& each : all) {

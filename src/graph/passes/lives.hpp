@@ -26,6 +26,8 @@ struct Life {
   std::size_t end = 0;      ///< the last one
   std::vector<int> firsts;  ///< steps that use it and come after no other such step
   std::vector<int> lasts;   ///< steps that use it and come before no other such step
+  double begin_us = 0;      ///< of the first of those steps, as far as anybody knows
+  double end_us = 0;        ///< of the last one
 
   /// Whether all uses are over before the other's first ones.
   bool ends_before(const Life& other, const Ancestors& ancestors) const {
@@ -36,6 +38,10 @@ struct Life {
       }
     }
     return true;
+  }
+  /// Whether they are thought to be over so early that the other's uses could wait for them and begin no later.
+  bool is_over_for(const Life& other, double crossing_us) const {
+    return end < other.begin && end_us + crossing_us <= other.begin_us;
   }
 };
 

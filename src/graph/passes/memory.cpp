@@ -1,8 +1,12 @@
+#include "graph/passes/cost.hpp"
 #include "graph/passes/lives.hpp"
 #include "graph/passes/passes.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 #include <string>
@@ -16,11 +20,25 @@ namespace {
 constexpr std::size_t most_pairs = std::size_t{1} << 20;
 constexpr std::size_t most_tries = 256;
 
+/// Times what is live at once along the list: where more is needed, commands wait for others in its favour.
+constexpr double enough = 1.1;
+
 /// Where a life lies.
 struct Placed {
   const Life* life;
   std::int64_t begin;
   std::int64_t end() const { return begin + life->bytes; }
+};
+
+/// Which lives may have the same memory one after another.
+struct Order {
+  const Ancestors& ancestors;
+  bool is_line;
+  double crossing_us;  ///< before what waits for that, where it is thought to be over anyway; infinite: nothing does
+
+  bool allows(const Life& earlier, const Life& later) const {
+    return earlier.ends_before(later, ancestors) || earlier.is_over_for(later, crossing_us);
+  }
 };
 
 /// The offsets of a device's lives, and the end of the last one.
@@ -49,24 +67,24 @@ std::int64_t find_place(const std::vector<Placed>& in_the_way, std::int64_t byte
 }
 
 /// One after another as they begin.
-Layout place_in_order(const std::vector<Life>& lives, const Ancestors& ancestors, bool is_line, Fit fit) {
+Layout place_in_order(const std::vector<Life>& lives, const Order& may_follow, Fit fit) {
   Layout layout;
   std::vector<Placed> placed;  // what may be in the way of later ones, by where they begin
   std::vector<Placed> in_the_way;
   for (const Life& life : lives) {
     // Of a line, what is over for this one is over for all that begin later.
-    if (is_line) std::erase_if(placed, [&](const Placed& other) { return other.life->end < life.begin; });
+    if (may_follow.is_line) std::erase_if(placed, [&](const Placed& other) { return other.life->end < life.begin; });
     in_the_way.clear();
     for (const Placed& other : placed) {
-      if (is_line || !other.life->ends_before(life, ancestors)) in_the_way.push_back(other);
+      if (may_follow.is_line || !may_follow.allows(*other.life, life)) in_the_way.push_back(other);
     }
     const Placed here{&life, find_place(in_the_way, life.bytes, fit)};
     layout.begins.push_back(here.begin);
     layout.size = std::max(layout.size, here.end());
     // What is covered whole is over before this one; who comes after this one comes after that.
-    if (!is_line) {
+    if (!may_follow.is_line) {
       std::erase_if(placed, [&](const Placed& other) {
-        return other.begin >= here.begin && other.end() <= here.end() && other.life->ends_before(life, ancestors);
+        return other.begin >= here.begin && other.end() <= here.end() && may_follow.allows(*other.life, life);
       });
     }
     placed.insert(std::upper_bound(placed.begin(), placed.end(), here,
@@ -77,7 +95,7 @@ Layout place_in_order(const std::vector<Life>& lives, const Ancestors& ancestors
 }
 
 /// In any order of the lives.
-Layout place_all(const std::vector<Life>& lives, const Ancestors& ancestors, const std::vector<std::size_t>& order) {
+Layout place_all(const std::vector<Life>& lives, const Order& may_follow, const std::vector<std::size_t>& order) {
   Layout layout;
   layout.begins.resize(lives.size());
   std::vector<Placed> placed;  // by where they begin
@@ -86,9 +104,7 @@ Layout place_all(const std::vector<Life>& lives, const Ancestors& ancestors, con
     const Life& life = lives[i];
     in_the_way.clear();
     for (const Placed& other : placed) {
-      if (!other.life->ends_before(life, ancestors) && !life.ends_before(*other.life, ancestors)) {
-        in_the_way.push_back(other);
-      }
+      if (!may_follow.allows(*other.life, life) && !may_follow.allows(life, *other.life)) in_the_way.push_back(other);
     }
     const Placed here{&life, find_place(in_the_way, life.bytes, Fit::lowest)};
     layout.begins[i] = here.begin;
@@ -102,7 +118,7 @@ Layout place_all(const std::vector<Life>& lives, const Ancestors& ancestors, con
 
 /// The largest first, which leaves the gaps between them to the small ones. Then again and again with the one that lay
 /// at the very end put before some other, as long as that makes it no worse.
-Layout search(const DeviceLives& of, const Ancestors& ancestors) {
+Layout search(const DeviceLives& of, const Order& may_follow) {
   const std::vector<Life>& lives = of.lives;
   const std::size_t tries = std::min(most_pairs / (lives.size() * lives.size()), most_tries);
   std::vector<std::size_t> order(lives.size());
@@ -114,7 +130,7 @@ Layout search(const DeviceLives& of, const Ancestors& ancestors) {
   best.size = INT64_MAX;
   std::vector<std::size_t> next = order;
   for (std::size_t i = 0; i < tries && best.size > of.live_bytes; ++i) {
-    Layout layout = place_all(lives, ancestors, next);
+    Layout layout = place_all(lives, may_follow, next);
     if (layout.size <= best.size) {
       best = std::move(layout);
       order = next;
@@ -130,32 +146,99 @@ Layout search(const DeviceLives& of, const Ancestors& ancestors) {
 }
 
 /// The smallest that one of the ways gives; the first way usually takes no more than what is live at once.
-Layout place(const DeviceLives& of, const Ancestors& ancestors, bool is_line) {
-  Layout best = place_in_order(of.lives, ancestors, is_line, Fit::lowest);
+Layout place(const DeviceLives& of, const Order& may_follow) {
+  Layout best = place_in_order(of.lives, may_follow, Fit::lowest);
   const auto try_better = [&](Layout other) {
     if (other.size < best.size) best = std::move(other);
   };
-  if (best.size > of.live_bytes) try_better(place_in_order(of.lives, ancestors, is_line, Fit::tightest));
-  if (best.size > of.live_bytes) try_better(search(of, ancestors));
+  if (best.size > of.live_bytes) try_better(place_in_order(of.lives, may_follow, Fit::tightest));
+  if (best.size > of.live_bytes) try_better(search(of, may_follow));
   return best;
+}
+
+/// Pairs of steps, of which the second is to wait for the first one.
+using Waits = std::vector<std::pair<int, int>>;
+
+/// Those that a layout needs beyond the order there is.
+Waits waits_for(const std::vector<Life>& lives, const Layout& layout, const Ancestors& ancestors) {
+  struct Owned {
+    std::int64_t end;
+    const Life* by;
+  };
+  std::map<std::int64_t, Owned> newest;  // by where it begins: a piece of the arena and who had it last
+  Waits waits;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const std::int64_t begin = layout.begins[i];
+    const std::int64_t end = begin + lives[i].bytes;
+    auto piece = newest.upper_bound(begin);
+    if (piece != newest.begin()) --piece;
+    while (piece != newest.end() && piece->first < end) {
+      const auto [at, owned] = *piece;
+      if (owned.end <= begin) {
+        ++piece;
+        continue;
+      }
+      if (!owned.by->ends_before(lives[i], ancestors)) {
+        for (const int first : lives[i].firsts) {
+          for (const int last : owned.by->lasts) waits.emplace_back(last, first);
+        }
+      }
+      piece = newest.erase(piece);
+      if (at < begin) newest.emplace(at, Owned{begin, owned.by});
+      if (owned.end > end) newest.emplace(end, owned);
+    }
+    newest.emplace(begin, Owned{end, &lives[i]});
+  }
+  return waits;
+}
+
+/// Adds the waits, and leaves out what follows from others.
+void add_waits(std::vector<Step>& steps, const Waits& waits) {
+  for (const auto& [before, after] : waits) steps[static_cast<std::size_t>(after)].dependencies.push_back(before);
+  Ancestors reduced(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::vector<int>& dependencies = steps[i].dependencies;
+    std::sort(dependencies.begin(), dependencies.end(), std::greater<>());
+    std::erase_if(dependencies, [&](int before) {  // the latest first: what comes before one of them follows from it
+      const auto k = static_cast<std::size_t>(before);
+      if (reduced.holds(i, k)) return true;
+      reduced.add(i, k);
+      return false;
+    });
+    std::reverse(dependencies.begin(), dependencies.end());
+  }
 }
 
 }  // namespace
 
-void plan_memory(Draft& draft) {
+void plan_memory(Draft& draft) { plan_memory(draft, costs_of(draft.program.device.kind)); }
+
+void plan_memory(Draft& draft, const DeviceCosts& costs) {
   if (!Ancestors::can_hold(draft.steps)) {
     draft.say("memory: no temporaries share any, for there are too many commands to compare");
     return;
   }
   const Ancestors ancestors(draft.steps);
   const bool is_line = are_line(draft.steps);
+  Waits waits;
   for (const DeviceLives& of : find_lives(draft, &ancestors)) {
-    const Layout layout = place(of, ancestors, is_line);
+    Layout layout = place(of, {ancestors, is_line, std::numeric_limits<double>::infinity()});
+    if (!is_line && static_cast<double>(layout.size) > enough * static_cast<double>(of.live_bytes)) {
+      Layout smaller = place(of, {ancestors, is_line, costs.crossing});
+      if (smaller.size < layout.size) {
+        const Waits more = waits_for(of.lives, smaller, ancestors);
+        draft.say("memory: " + std::to_string(smaller.size) + " bytes in place of " + std::to_string(layout.size) +
+                  ", for commands wait for others that have done with them by then");
+        waits.insert(waits.end(), more.begin(), more.end());
+        layout = std::move(smaller);
+      }
+    }
     for (std::size_t i = 0; i < of.lives.size(); ++i) draft.blocks[of.lives[i].block].offset = layout.begins[i];
     draft.say("memory: " + std::to_string(layout.size) + " bytes for temporaries of " + std::to_string(of.total_bytes) +
               " bytes on " + of.device.str() + ", of which at most " + std::to_string(of.live_bytes) +
               " are in use at once along the order of the plan");
   }
+  if (!waits.empty()) add_waits(draft.steps, waits);
 }
 
 }  // namespace refrain::graph

@@ -35,6 +35,8 @@ void choose_lanes(Draft& draft, const DeviceCosts& costs);
 void work_in_place(Draft& draft);
 /// Gives temporaries whose lives do not meet the same memory.
 void plan_memory(Draft& draft);
+/// The same on a device of those costs.
+void plan_memory(Draft& draft, const DeviceCosts& costs);
 /// Lets small kernels of a line be launched early.
 void mark_programmatic(Draft& draft);
 
