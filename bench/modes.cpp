@@ -98,10 +98,10 @@ struct Switch {
   const char* name;
   bool Passes::*is_on;
 };
-constexpr Switch switches[] = {{"dead-work", &Passes::dead_work}, {"order", &Passes::order},
-                               {"fusion", &Passes::fusion},       {"horizontal", &Passes::horizontal},
-                               {"lanes", &Passes::lanes},         {"memory", &Passes::memory},
-                               {"in-place", &Passes::in_place},   {"programmatic", &Passes::programmatic}};
+constexpr Switch switches[] = {
+    {"dead-work", &Passes::dead_work}, {"order", &Passes::order},           {"fusion", &Passes::fusion},
+    {"scalars", &Passes::scalars},     {"horizontal", &Passes::horizontal}, {"lanes", &Passes::lanes},
+    {"memory", &Passes::memory},       {"in-place", &Passes::in_place},     {"programmatic", &Passes::programmatic}};
 static_assert(std::size(switches) * sizeof(bool) == sizeof(Passes));
 
 }  // namespace

@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(the_arena_is_as_large_as_what_lives_at_once) {
     BOOST_TEST_CONTEXT("program " << seed) {
       const auto program = [&] { return program_of_many_sizes(seed); };
       Passes unfused = all_but(&Passes::fusion);
-      unfused.horizontal = false;
+      unfused.scalars = unfused.horizontal = false;
       const ArenaUse use = checked_exec(program, {.passes = unfused}).arena_use();
       BOOST_TEST(use.live_bytes <= use.size_bytes);
       BOOST_TEST(use.size_bytes <= use.total_bytes);

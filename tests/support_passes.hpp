@@ -12,6 +12,7 @@ namespace refrain::test {
 inline constexpr Passes no_passes{.dead_work = false,
                                   .order = false,
                                   .fusion = false,
+                                  .scalars = false,
                                   .horizontal = false,
                                   .lanes = false,
                                   .memory = false,

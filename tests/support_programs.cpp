@@ -40,6 +40,7 @@ enum Kind : int {
   smalls_by_factor,
   smalls_in_place,
   smalls_by_sum,
+  by_one_element,
   wait_stream,
   record_event,
   wait_event,
@@ -183,6 +184,15 @@ void ProgramMachine::execute(const Step& step) {
     case Kind::smalls_by_sum: {
       const Array one = sum(a) * 0.01F;
       return each_small(step, [&](Array& small) { small.assign(small * one - tanh(small)); });
+    }
+    case Kind::by_one_element: {  // of what others may write before or while its readers run
+      const Array one = tanh(choice % 3 == 0 ? smalls_[0] : b.select(row).select(column)) * 0.5F + 1;
+      if (choice % 4 == 0) return add(a * one);
+      if (choice % 4 == 1) {
+        target *= one;
+        return;
+      }
+      return each_small(step, [&](Array& small) { small.assign(small * one); });
     }
     case Kind::wait_stream: return streams_[choice % lanes].wait_stream(stream);
     case Kind::record_event: return events_[choice % events_.size()].record(stream);

@@ -35,6 +35,7 @@ struct Passes {
   bool dead_work = true;     ///< commands whose results nothing can read are left out
   bool order = true;         ///< only what conflicts keeps its order
   bool fusion = true;        ///< commands over the same positions, or of their rows, become one
+  bool scalars = true;       ///< values of one element are computed in the commands that read them
   bool horizontal = true;    ///< small elementwise commands that may run at once become one
   bool lanes = true;         ///< independent commands run in as many branches as pay
   bool memory = true;        ///< temporaries whose lives do not meet share memory

@@ -20,16 +20,12 @@ namespace {
 /// @return turns of threads
 std::int64_t pack(ParameterBlock& packer, const Expression& expression, const LaunchShape& shape,
                   void* const* addresses, std::span<const kernels::Value> scalars) {
-  const std::size_t outputs = expression.outputs.size();
-  const std::size_t arrays = outputs + expression.inputs.size();
+  const std::size_t arrays = expression.arrays();
   const int width = shape.width;
-  const auto layout = [&](std::size_t i) -> const Layout& {
-    return i < outputs ? expression.outputs[i] : expression.inputs[i - outputs];
-  };
   bool is_aligned = has_vectors(expression, width);
   bool is_strided = !expression.windows.empty();
   for (std::size_t i = 0; i < arrays; ++i) {
-    const Layout& of = layout(i);
+    const Layout& of = expression.layout(i);
     const std::int64_t bytes = width * kernels::element_size(of.type);
     const bool is_vector = !is_elsewhere(of) && (of.is_dense || of.strides[expression.ndim - 1] == 1);
     if (is_vector && reinterpret_cast<std::uintptr_t>(addresses[i]) % static_cast<std::uintptr_t>(bytes) != 0) {
@@ -51,14 +47,23 @@ std::int64_t pack(ParameterBlock& packer, const Expression& expression, const La
       packer.add(shape.is_narrow ? divisor(expression.extents[axis]) : Divisor{0, 0});
     }
     for (std::size_t i = 0; i < arrays; ++i) {
-      for (int axis = 0; axis < expression.ndim; ++axis) packer.add(layout(i).strides[axis]);
+      for (int axis = 0; axis < expression.ndim; ++axis) packer.add(expression.layout(i).strides[axis]);
     }
   }
-  for (const std::int64_t number : move_members(expression, addresses + outputs, width)) packer.add(number);
+  for (const std::int64_t number : move_members(expression, addresses + expression.outputs.size(), width))
+    packer.add(number);
   return is_aligned ? (expression.size - 1) / width + 1 : expression.size;
 }
 
 }  // namespace
+
+std::int64_t parameter_bytes(const Expression& expression) {
+  const std::vector<void*> addresses(expression.arrays(), nullptr);
+  const std::vector<kernels::Value> scalars(expression.scalars.size());
+  ParameterBlock packer;
+  pack(packer, expression, {}, addresses.data(), scalars);
+  return std::ssize(packer.all) + std::ssize(expression.draws) * static_cast<std::int64_t>(sizeof(kernels::RandomArgs));
+}
 
 CudaLaunch cuda_launch(const Expression& expression, const LaunchShape& shape, void* const* addresses,
                        std::span<const kernels::Value> scalars, std::span<const kernels::RandomArgs> draws,
@@ -77,7 +82,7 @@ CudaLaunch cuda_launch(const Expression& expression, const LaunchShape& shape, v
 
 CudaLaunch cuda_launch_of_parts(const Expression& expression, Further further, const LaunchShape& shape,
                                 void* const* addresses, std::span<const kernels::Value> scalars) {
-  const std::size_t arrays = expression.outputs.size() + expression.inputs.size();
+  const std::size_t arrays = expression.arrays();
   const std::size_t scalars_each = expression.scalars.size();
   ParameterBlock classes[block_classes];
   std::int32_t counts[block_classes] = {};

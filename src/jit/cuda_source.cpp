@@ -45,10 +45,8 @@ class Writer {
   }
 
  private:
-  std::size_t arrays() const { return e_.outputs.size() + e_.inputs.size(); }
-  const Layout& layout(std::size_t array) const {
-    return array < e_.outputs.size() ? e_.outputs[array] : e_.inputs[array - e_.outputs.size()];
-  }
+  std::size_t arrays() const { return e_.arrays(); }
+  const Layout& layout(std::size_t array) const { return e_.layout(array); }
   bool is_strided(std::size_t array) const { return !layout(array).is_dense && !layout(array).is_single; }
   bool is_strided() const {
     for (std::size_t i = 0; i < arrays(); ++i) {

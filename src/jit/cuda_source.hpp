@@ -15,6 +15,9 @@ namespace refrain::jit {
 /// is a parameter. How rows are laid out over threads, and which axes a window leaves whole, is in the text.
 std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts = 1);
 
+/// Bytes of the parameters that the kernel takes for an expression without rows.
+std::int64_t parameter_bytes(const Expression& expression);
+
 /// How the kernel is launched.
 struct CudaLaunch {
   std::int64_t grid = 0;

@@ -33,15 +33,6 @@ bool Expression::is_moved() const noexcept {
   });
 }
 
-std::int64_t Expression::parameter_bytes() const noexcept {
-  const auto has_strides = [](const Layout& layout) { return !layout.is_dense && !layout.is_single; };
-  const bool is_strided = std::any_of(inputs.begin(), inputs.end(), has_strides) ||
-                          std::any_of(outputs.begin(), outputs.end(), has_strides);
-  const std::int64_t arrays = std::max<std::int64_t>(std::ssize(inputs) + std::ssize(outputs), 1);
-  const std::int64_t numbers = 2 + arrays + std::ssize(scalars) + (is_strided ? ndim * (2 + arrays) : 0);
-  return numbers * 8;
-}
-
 Expression structure_of(const Expression& expression) {
   Expression structure = expression;
   structure.size = 0;

@@ -138,8 +138,11 @@ struct Expression {
   bool has_whole_rows(const Window& window) const noexcept;
   /// Whether an input is read elsewhere than at the position, or at some positions only.
   bool is_moved() const noexcept;
-  /// Bytes of the parameters that a kernel of it takes. It has no draws, reductions, or inputs that are read elsewhere.
-  std::int64_t parameter_bytes() const noexcept;
+  std::size_t arrays() const noexcept { return outputs.size() + inputs.size(); }
+  /// Of an array, of the outputs first, then the inputs.
+  const Layout& layout(std::size_t array) const noexcept {
+    return array < outputs.size() ? outputs[array] : inputs[array - outputs.size()];
+  }
   bool operator==(const Expression&) const = default;
 };
 

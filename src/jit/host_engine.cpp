@@ -54,7 +54,7 @@ class HostEngine::Frame {
         expression_(expression),
         outputs_(expression_.outputs.size()),
         segments_(expression_.windows.size()) {
-    const std::size_t arrays = outputs_ + expression_.inputs.size();
+    const std::size_t arrays = expression_.arrays();
     const std::size_t draws = expression_.draws.size();
     const std::size_t values = scalars.size() + engine.singles_.size();
     const std::size_t tables = (arrays * sizeof(RowInput) + values * 8 + 63) / 64 * 64;
@@ -63,7 +63,8 @@ class HostEngine::Frame {
     std::byte* const rest = drawn_ + draws * register_bytes;
     at_ = reinterpret_cast<RowInput*>(rest);
     scalars_ = reinterpret_cast<kernels::u64*>(rest + arrays * sizeof(RowInput));
-    for (std::size_t i = 0; i < arrays; ++i) at_[i] = {addresses[i], layout(i).strides[expression_.ndim - 1]};
+    for (std::size_t i = 0; i < arrays; ++i)
+      at_[i] = {addresses[i], expression_.layout(i).strides[expression_.ndim - 1]};
     for (std::size_t i = 0; i < scalars.size(); ++i) {
       scalars_[i] = kernels::scalar_bits(expression_.scalars[i], scalars[i]);
     }
@@ -80,10 +81,10 @@ class HostEngine::Frame {
       index[axis] = axis > 0 ? rest % expression_.extents[axis] : rest;
       rest /= axis > 0 ? expression_.extents[axis] : 1;
     }
-    for (std::size_t i = 0; i < outputs_ + expression_.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < expression_.arrays(); ++i) {
       std::int64_t offset = 0;
-      for (int axis = 0; axis < expression_.ndim; ++axis) offset += index[axis] * layout(i).strides[axis];
-      at_[i].data = static_cast<std::byte*>(addresses_[i]) + offset * element_size(layout(i).type);
+      for (int axis = 0; axis < expression_.ndim; ++axis) offset += index[axis] * expression_.layout(i).strides[axis];
+      at_[i].data = static_cast<std::byte*>(addresses_[i]) + offset * element_size(expression_.layout(i).type);
     }
     if (!segments_.empty()) find_segments(expression_, index, n, segments_);
     for (std::size_t i = 0; i < expression_.inputs.size(); ++i) {
@@ -145,10 +146,6 @@ class HostEngine::Frame {
   }
 
  private:
-  const Layout& layout(std::size_t array) const {
-    return array < outputs_ ? expression_.outputs[array] : expression_.inputs[array - outputs_];
-  }
-
   const HostEngine& engine_;
   const Expression& expression_;
   std::size_t outputs_;

@@ -428,7 +428,7 @@ BOOST_AUTO_TEST_CASE(parts_of_one_structure_compile_and_are_found_by_their_block
   for (std::size_t i = 0; i < scalars.size(); ++i) scalars[i].f = static_cast<double>(i);
   const jit::CudaLaunch launch = jit::cuda_launch_of_parts(maker.made, further, shape, addresses.data(), scalars);
   constexpr std::size_t table_bytes = 2 * jit::block_classes * sizeof(std::int32_t);
-  const auto part_bytes = static_cast<std::size_t>(maker.made.parameter_bytes());
+  const auto part_bytes = static_cast<std::size_t>(jit::parameter_bytes(maker.made));
   BOOST_REQUIRE(launch.parameters.size() == table_bytes + 4 * part_bytes);
   // As the kernel does it: each block has a part, and each part as many blocks as it has turns for, or the next power
   // of two.

@@ -5,7 +5,7 @@
 #include "graph/passes/fusion_group.hpp"
 #include "graph/passes/passes.hpp"
 #include "graph/passes/regroup.hpp"
-#include "jit/expression.hpp"
+#include "jit/cuda_source.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -102,7 +102,7 @@ std::vector<std::optional<Part>> parts_of(Draft& draft) {
     }
     const jit::Expression& expression = *std::get<FusedCommand>(parts[i]->step.command->payload).expression;
     parts[i]->kind = kinds.number_of(draft.steps[i].command->device, expression);
-    parts[i]->parameter_bytes = expression.parameter_bytes();
+    parts[i]->parameter_bytes = jit::parameter_bytes(expression);
   }
   return parts;
 }

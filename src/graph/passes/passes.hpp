@@ -25,6 +25,8 @@ void drop_dead_work(Draft& draft);
 void relax_order(Draft& draft);
 /// Makes one command of commands over the same positions, of their rows, or of parts of what they write.
 void fuse(Draft& draft);
+/// Computes values of one element, which nobody keeps, within the commands that read them.
+void compute_scalars_where_read(Draft& draft);
 /// Makes one command of small elementwise commands of one structure that may run at once.
 void fuse_horizontally(Draft& draft);
 /// Puts independent commands into as many branches as pay.
