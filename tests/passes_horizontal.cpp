@@ -117,6 +117,31 @@ BOOST_AUTO_TEST_CASE(commands_of_other_structure_or_order_stay_apart) {
              }) == 2);
 }
 
+BOOST_AUTO_TEST_CASE(commands_of_other_structure_at_the_same_positions_are_one) {
+  Array x = wave({100, 30});
+  Array r = wave({100, 30}, 5);
+  const Array row = wave({30}, 2);
+  const Array p = wave({100, 30}, 7);
+  const Array expected_x = x + p * 2;
+  const Array expected_r = r - p / 3 * row;
+  const Param<float> last(3, "last");
+  const auto [graph, z] = capture([&] {
+    x += p * 2;
+    r -= p / last * row;
+    return exp(p);
+  });
+  const GraphExec exec = graph.instantiate();
+  BOOST_TEST(exec.node_count() == 1);
+  exec.replay();
+  BOOST_TEST(same_bits(x, expected_x));
+  BOOST_TEST(same_bits(r, expected_r));
+  BOOST_TEST(same_bits(z, exp(p)));
+  exec.set(last, 7);
+  exec.replay();
+  BOOST_TEST(same_bits(r, expected_r - p / 7 * row));
+  BOOST_TEST(nodes_with([&] { return logsumexp(p * 2) + logsumexp(p.transpose(0, 1).contiguous() + 1); }) == 1 + 2 + 1);
+}
+
 BOOST_AUTO_TEST_CASE(groups_of_which_each_would_wait_for_the_other_are_not_made) {
   const Array a = wave({100});
   const Array b = wave({60}, 5);

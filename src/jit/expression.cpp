@@ -47,4 +47,60 @@ Expression structure_of(const Expression& expression) {
   return structure;
 }
 
+namespace {
+
+bool have_same_axes(const Expression& a, const Expression& b) {
+  return a.size == b.size && a.ndim == b.ndim && std::equal(a.extents, a.extents + a.ndim, b.extents);
+}
+
+Expression along_axes(const Expression& expression, const Expression& axes) {
+  if (have_same_axes(expression, axes)) return expression;
+  Expression moved = expression;
+  moved.ndim = axes.ndim;
+  std::copy(std::begin(axes.extents), std::end(axes.extents), moved.extents);
+  for (auto* layouts : {&moved.inputs, &moved.outputs}) {
+    for (Layout& layout : *layouts) {
+      std::int64_t stride = layout.is_single ? 0 : 1;
+      for (int axis = axes.ndim - 1; axis >= 0; --axis) {
+        layout.strides[axis] = stride;
+        stride *= axes.extents[axis];
+      }
+    }
+  }
+  return moved;
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+bool can_walk_along(const Expression& expression, const Expression& axes) noexcept {
+  if (have_same_axes(expression, axes)) return true;
+  const auto is_plain = [](const Layout& layout) { return layout.is_dense || layout.is_single; };
+  return expression.size == axes.size && expression.ndim == 1 &&
+         std::all_of(expression.inputs.begin(), expression.inputs.end(), is_plain) &&
+         std::all_of(expression.outputs.begin(), expression.outputs.end(), is_plain);
+}
+
+Expression side_by_side(const Expression& a, const Expression& b) {
+  const bool is_along_a = can_walk_along(b, a);
+  Expression both = is_along_a ? a : along_axes(a, b);
+  const Expression other = is_along_a ? along_axes(b, a) : b;
+  const int first = static_cast<int>(both.code.size());
+  for (Instruction instruction : other.code) {
+    for (int& operand : instruction.operands) operand += operand >= 0 ? first : 0;
+    if (instruction.kind == Instruction::Kind::load) instruction.number += static_cast<int>(both.inputs.size());
+    if (instruction.kind == Instruction::Kind::scalar) instruction.number += static_cast<int>(both.scalars.size());
+    both.code.push_back(instruction);
+  }
+  for (const int result : other.results) both.results.push_back(result + first);
+  append(both.inputs, other.inputs);
+  append(both.outputs, other.outputs);
+  append(both.scalars, other.scalars);
+  return both;
+}
+
 }  // namespace refrain::jit

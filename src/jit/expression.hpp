@@ -150,4 +150,11 @@ struct Expression {
 /// sizes, extents and strides are their parameters, as far as not even the inner stride's kind (0, 1, another) differs.
 Expression structure_of(const Expression& expression);
 
+/// Whether both walk along the same axes, or `expression` can: one axis, arrays that are dense or one element.
+bool can_walk_along(const Expression& expression, const Expression& axes) noexcept;
+
+/// Both at each position: outputs, inputs, scalars and instructions of one, and after each of them those of the other.
+/// Neither has draws, and one of them can walk along the other's axes.
+Expression side_by_side(const Expression& a, const Expression& b);
+
 }  // namespace refrain::jit

@@ -1,15 +1,18 @@
-// Horizontal fusion: small commands of one structure that nothing orders become parts of one command.
+// Horizontal fusion: small commands that nothing orders become one, if they are of one structure or go over the same
+// positions.
 
 #include "graph/passes/ancestors.hpp"
 #include "graph/passes/cost.hpp"
 #include "graph/passes/fusion_group.hpp"
 #include "graph/passes/passes.hpp"
 #include "graph/passes/regroup.hpp"
+#include "graph/passes/within.hpp"
 #include "jit/cuda_source.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <set>
@@ -26,12 +29,21 @@ using runtime::FusedCommand;
 /// Bytes of parameters that say which blocks are whose; more than it takes.
 constexpr std::int64_t table_bytes = 256;
 
+/// So that kernels stay within what compilers take, and the pass within its time.
+constexpr std::size_t most_instructions = 512;
+constexpr std::size_t most_looked_at = 16;
+
 /// A small command that may be one of several in a kernel.
 struct Part {
   Step step;  ///< as a fused command
   std::size_t kind = 0;
   std::int64_t parameter_bytes = 0;
+
+  const FusedCommand& command() const { return std::get<FusedCommand>(step.command->payload); }
+  const jit::Expression& expression() const { return *command().expression; }
 };
+
+using Parts = std::vector<std::optional<Part>>;  ///< by step
 
 /// Devices and structures that parts of one command have in common, numbered.
 class Kinds {
@@ -63,46 +75,32 @@ class Kinds {
   std::size_t count_ = 0;
 };
 
-/// What an elementwise command can only be a part with others of.
-using Likeness = std::tuple<kernels::ElementwiseOp, kernels::Type, kernels::Type, int>;
-
-std::optional<Likeness> likeness_of(const Step& step) {
+bool is_small_elementwise(const Step& step) {
   const auto* elementwise = std::get_if<ElementwiseCommand>(&step.command->payload);
-  if (elementwise == nullptr || !step.command->is_declared) return std::nullopt;
-  const kernels::ElementwiseArgs& args = elementwise->args;
-  if (args.size > few_positions) return std::nullopt;
-  return Likeness{args.op, args.in_type, args.out_type, args.input_count};
+  return elementwise != nullptr && step.command->is_declared && elementwise->args.size <= few_positions;
 }
 
 /// What is read elsewhere, and reductions, have parameters and a text of their own.
 bool can_be_part(const FusedCommand& command) {
-  const jit::Expression& expression = *command.expression;
-  return command.draws.empty() && expression.size <= few_positions && expression.reductions.empty() &&
-         !expression.is_moved();
+  return command.expression->size <= few_positions && is_plain(*command.expression);
 }
 
 /// By step: the part that it can be.
-std::vector<std::optional<Part>> parts_of(Draft& draft) {
-  std::map<Likeness, int> alike;
-  for (const Step& step : draft.steps) {
-    if (const auto likeness = likeness_of(step)) ++alike[*likeness];
-  }
+Parts parts_of(Draft& draft) {
   const std::vector<std::size_t> users(draft.blocks.size(), several_groups);  // all that it writes is written
   Kinds kinds;
-  std::vector<std::optional<Part>> parts(draft.steps.size());
+  Parts parts(draft.steps.size());
   for (std::size_t i = 0; i < draft.steps.size(); ++i) {
     const auto* fused = std::get_if<FusedCommand>(&draft.steps[i].command->payload);
-    const auto likeness = likeness_of(draft.steps[i]);
-    if (likeness && alike[*likeness] > 1) {
+    if (is_small_elementwise(draft.steps[i])) {
       parts[i] = Part{fused_step(draft, *FusionGroup::of(draft, i), i, users)};
     } else if (fused != nullptr && can_be_part(*fused)) {
       parts[i] = Part{draft.steps[i]};
     } else {
       continue;
     }
-    const jit::Expression& expression = *std::get<FusedCommand>(parts[i]->step.command->payload).expression;
-    parts[i]->kind = kinds.number_of(draft.steps[i].command->device, expression);
-    parts[i]->parameter_bytes = jit::parameter_bytes(expression);
+    parts[i]->kind = kinds.number_of(draft.steps[i].command->device, parts[i]->expression());
+    parts[i]->parameter_bytes = jit::parameter_bytes(parts[i]->expression());
   }
   return parts;
 }
@@ -112,7 +110,7 @@ std::vector<std::optional<Part>> parts_of(Draft& draft) {
 /// another, none waits for itself.
 class Agenda {
  public:
-  Agenda(const Draft& draft, const std::vector<std::optional<Part>>& parts)
+  Agenda(const Draft& draft, const Parts& parts)
       : draft_(draft), parts_(parts), count_(draft.steps.size()), after_(count_), missing_(count_), begin_(count_, 0) {
     for (std::size_t i = 0; i < count_; ++i) {
       missing_[i] = draft.steps[i].dependencies.size();
@@ -181,7 +179,36 @@ class Agenda {
       all.pop();
     }
     if (!all.empty()) kinds_.emplace(all.top().first, kind);
+    if (group.size() == 1) add_alike(group, latest, room);
     return group;
+  }
+
+  /// Parts of other structures, alone of theirs, at the same positions: together they are one expression.
+  void add_alike(std::vector<std::size_t>& group, double latest, std::int64_t room) {
+    const Part* axes = &*parts_[group.front()];
+    const Device device = draft_.steps[group.front()].command->device;
+    std::size_t code = axes->expression().code.size();
+    std::size_t looked_at = 0;
+    for (auto kind = kinds_.begin(); kind != kinds_.end() && kind->first <= latest && looked_at < most_looked_at;) {
+      ++looked_at;
+      Earliest& others = waiting_[kind->second];
+      const std::size_t step = others.top().second;
+      const Part& part = *parts_[step];
+      const bool can_along = jit::can_walk_along(part.expression(), axes->expression());
+      const bool fits = others.size() == 1 && draft_.steps[step].command->device == device &&
+                        (can_along || jit::can_walk_along(axes->expression(), part.expression())) &&
+                        code + part.expression().code.size() <= most_instructions && part.parameter_bytes <= room;
+      if (!fits) {
+        ++kind;
+        continue;
+      }
+      if (!can_along) axes = &part;
+      code += part.expression().code.size();
+      room -= part.parameter_bytes;
+      group.push_back(step);
+      others.pop();
+      kind = kinds_.erase(kind);
+    }
   }
 
   void issue(std::size_t step, double end) {
@@ -192,7 +219,7 @@ class Agenda {
   }
 
   const Draft& draft_;
-  const std::vector<std::optional<Part>>& parts_;
+  const Parts& parts_;
   const std::size_t count_;
   std::vector<std::vector<std::size_t>> after_;
   std::vector<std::size_t> missing_;
@@ -202,33 +229,51 @@ class Agenda {
   std::set<Waiting> kinds_;         ///< that have parts waiting
 };
 
-/// The parts of these steps as one step.
-Step joined(Draft& draft, const std::vector<std::optional<Part>>& parts, std::span<const std::size_t> members) {
+void add_accesses(const Part& part, runtime::AccessMode mode, MadeCommand& made, Step& step) {
+  for (std::size_t k = 0; k < part.step.blocks.size(); ++k) {
+    const runtime::Access& access = part.step.command->accesses[k];
+    if (access.mode != mode) continue;
+    made.accesses.push_back(access);
+    step.blocks.push_back(part.step.blocks[k]);
+  }
+}
+
+/// The parts of these steps as one step: of one structure, or at the same positions.
+Step joined(Draft& draft, const Parts& parts, std::span<const std::size_t> members) {
+  using runtime::AccessMode;
   MadeCommand& made = draft.made.emplace_back();
   const runtime::Command& last = *draft.steps[members.back()].command;
   made.command.device = last.device;
   made.command.where = last.where;
+  const Part& first = *parts[members.front()];
+  const bool is_of_one_kind = parts[members.back()]->kind == first.kind;
   FusedCommand all;
   Step step;
+  jit::Expression together;
   for (const std::size_t member : members) {
-    const Step& part = parts[member]->step;
-    const auto& own = std::get<FusedCommand>(part.command->payload);
+    const Part& part = *parts[member];
     const int scalars = static_cast<int>(all.scalars.size());
-    for (const detail::ParameterUse& use : part.command->parameters) {
+    for (const detail::ParameterUse& use : part.step.command->parameters) {
       made.parameters.push_back({use.state, use.slot + scalars});
     }
-    if (all.expression == nullptr) {
-      all.expression = own.expression;
+    all.scalars.insert(all.scalars.end(), part.command().scalars.begin(), part.command().scalars.end());
+    add_accesses(part, AccessMode::write, made, step);
+    if (is_of_one_kind) {
+      add_accesses(part, AccessMode::read, made, step);
+      if (all.expression != nullptr) all.further.push_back(part.command().expression);
     } else {
-      all.further.push_back(own.expression);
+      together = &part == &first ? part.expression() : jit::side_by_side(together, part.expression());
     }
-    all.scalars.insert(all.scalars.end(), own.scalars.begin(), own.scalars.end());
-    made.accesses.insert(made.accesses.end(), part.command->accesses.begin(), part.command->accesses.end());
-    step.blocks.insert(step.blocks.end(), part.blocks.begin(), part.blocks.end());
+    if (all.expression == nullptr) all.expression = part.command().expression;
+  }
+  if (is_of_one_kind) {
+    made.label = std::string(first.step.command->label) + ", " + std::to_string(members.size()) + " times";
+  } else {
+    for (const std::size_t member : members) add_accesses(*parts[member], AccessMode::read, made, step);
+    all.expression = std::make_shared<const jit::Expression>(std::move(together));
+    made.label = std::string(first.step.command->label) + " and " + std::to_string(members.size() - 1) + " others";
   }
   made.command.payload = std::move(all);
-  made.label =
-      std::string(parts[members.front()]->step.command->label) + ", " + std::to_string(members.size()) + " times";
   made.command.label = made.label.c_str();
   made.command.accesses = made.accesses;
   made.command.parameters = made.parameters;
@@ -244,7 +289,7 @@ void fuse_horizontally(Draft& draft) {
     draft.say("horizontal: none, for there are too many commands to compare");
     return;
   }
-  const std::vector<std::optional<Part>> parts = parts_of(draft);
+  const Parts parts = parts_of(draft);
   if (std::count_if(parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); }) < 2) return;
   const std::vector<std::size_t> group_of = Agenda(draft, parts).groups();
   const auto is_with_another = [&](std::size_t step) { return group_of[step] != step; };

@@ -27,7 +27,7 @@ void relax_order(Draft& draft);
 void fuse(Draft& draft);
 /// Computes values of one element, which nobody keeps, within the commands that read them.
 void compute_scalars_where_read(Draft& draft);
-/// Makes one command of small elementwise commands of one structure that may run at once.
+/// Makes one command of small elementwise commands that may run at once, of one structure or at the same positions.
 void fuse_horizontally(Draft& draft);
 /// Puts independent commands into as many branches as pay.
 void choose_lanes(Draft& draft);
