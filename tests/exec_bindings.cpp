@@ -169,6 +169,39 @@ BOOST_AUTO_TEST_CASE(two_arrays_that_come_to_share_elements_are_refused_at_the_r
   BOOST_TEST(holds(x, 3));
 }
 
+BOOST_AUTO_TEST_CASE(what_one_command_reads_elsewhere_and_what_it_writes_do_not_come_to_share_elements) {
+  const std::vector<float> numbers = {1, 2, 3, 4};
+  const rf::Array indices = rf::from_host(std::vector<std::int64_t>{3, 0, 0, 1}, {4});
+  const auto require = [&](auto program) {
+    const rf::Array x = rf::from_host(numbers, {4});
+    rf::Array y = rf::zeros({4});
+    const rf::Array expected = program(x);
+    const auto [graph, made] = rf::capture([&] {
+      y.assign(program(x));
+      return program(x) + 1;
+    });
+    const rf::GraphExec exec = graph.instantiate();
+    exec.replay();
+    for (const rf::Array& output : {y, made}) {
+      exec.bind(x, output);
+      require_error(rf::Errc::illegal_state, [&] { exec.replay(); }, {"same elements"});
+      exec.bind(x, x);
+      exec.bind(output, x);
+      require_error(rf::Errc::illegal_state, [&] { exec.replay(); }, {"same elements"});
+      exec.bind(output, output);
+    }
+    exec.replay();
+    BOOST_TEST(y.to_vector<float>() == expected.to_vector<float>());
+  };
+  require([&](const rf::Array& x) { return rf::roll(x, 1) * 2; });
+  require([&](const rf::Array& x) { return rf::take(x, indices) * 2; });
+  require([&](const rf::Array& x) {
+    rf::Array shifted = x * 2;
+    shifted.slice(1, 4) -= x.slice(0, 3);
+    return shifted;
+  });
+}
+
 BOOST_AUTO_TEST_CASE(two_arrays_that_overlap_move_together_or_apart_and_not_into_another_overlap) {
   const rf::test::Memory memory(64);
   const rf::test::Memory other(64);
