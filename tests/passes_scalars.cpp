@@ -160,6 +160,96 @@ BOOST_AUTO_TEST_CASE(a_reader_that_writes_an_input_of_the_scalar_does_not_comput
   require_same_with(only(&Passes::scalars), {{x, wave({1 << 15})}, {counter, full({1}, 3)}}, counting, 4);
 }
 
+BOOST_AUTO_TEST_CASE(a_counter_is_moved_on_once_all_blocks_have_read_it) {
+  Array counter = full({1}, 1);
+  const Array x = wave({1 << 15});
+  const Param<float> step(2, "step");
+  const auto program = [&] {
+    counter += step;
+    return x / (counter * 0.5F);
+  };
+  const auto [graph, y] = capture(program);
+  const GraphExec exec = graph.instantiate();
+  BOOST_TEST(exec.node_count() == 1);
+  BOOST_TEST(says(exec, "and what is kept of it is written afterwards"));
+  BOOST_TEST(says(exec, "last: "));
+  const auto require = [&](const GraphExec& of, float value) {
+    of.replay();
+    BOOST_TEST(holds(counter, value));
+    BOOST_TEST(same_bits(of.output(y), x / (full({1}, value) * 0.5F)));
+  };
+  require(exec, 3);
+  require(exec, 5);
+  exec.set(step, 10);
+  require(exec, 15);
+  counter.assign(100);  // by others, between replays
+  require(exec, 110);
+  const GraphExec clone = exec.clone();
+  exec.set(step, 1);
+  require(clone, 120);
+  require(exec, 121);
+  require_error(Errc::not_supported, [&] { exec.enable("add", false); }, {"fused", "optimize = none"});
+  Array other = full({1}, 7);
+  exec.bind(counter, other);
+  exec.replay();
+  BOOST_TEST(holds(counter, 121));
+  BOOST_TEST(holds(other, 8));
+  BOOST_TEST(same_bits(y, x / (full({1}, 8) * 0.5F)));
+  BOOST_TEST(exec.update(capture([&] { return other *= 2, x - (other + 1); }).first).in_place);
+  exec.replay();
+  BOOST_TEST(holds(other, 16));
+}
+
+BOOST_AUTO_TEST_CASE(a_counter_that_others_read_is_moved_on_where_it_was) {
+  Array counter = full({1}, 3);
+  const Array x = wave({1000});
+  const auto start = [&] { return std::vector<std::pair<Array, Array>>{{counter, full({1}, 3)}}; };
+  // By rows, by what comes after a reader, by work that does not say what it touches.
+  require_same_with(
+      {}, start(), [&] { return counter += 2, x / exp(counter) + one_of(counter.expand({7})); }, 3);
+  require_same_with(
+      {}, start(),
+      [&] {
+        counter += 2;
+        const Array y = x / exp(counter) + counter;
+        counter *= 0.5F;  // the last that the command before it does
+        return y;
+      },
+      2);
+  require_same_with(
+      {}, start(),
+      [&] {
+        counter += 2;
+        const Array y = x / exp(counter);
+        current_stream().launch_host_func([] {});
+        return y * 2;
+      },
+      4);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_large_commands_are_not_counted) {
+  Array counter = full({1}, 3);
+  const Array x = wave({1 << 20});
+  const auto program = [&] { return counter += 2, x / exp(counter); };
+  require_same_with({}, {{counter, full({1}, 3)}}, program, 2);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_block_reads_what_all_have_written) {
+  const Array x = wave({1 << 15});
+  Array last;
+  const auto program = [&] {
+    const Array y = x * 2 + 1;
+    last = y.select(0) - y.select(20000);
+    return y;
+  };
+  const auto [graph, y] = capture(program);
+  const GraphExec exec = graph.instantiate();
+  BOOST_TEST(exec.node_count() == 1);
+  for (int i = 0; i < 3; ++i) exec.replay();
+  BOOST_TEST(same_bits(y, x * 2 + 1));
+  BOOST_TEST(same_bits(last, y.select(0) - y.select(20000)));
+}
+
 BOOST_AUTO_TEST_CASE(work_that_does_not_say_what_it_touches_stays_between) {
   const Array one = full({}, 0.75F);
   const Array x = wave({1000});

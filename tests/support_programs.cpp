@@ -186,6 +186,7 @@ void ProgramMachine::execute(const Step& step) {
       return each_small(step, [&](Array& small) { small.assign(small * one - tanh(small)); });
     }
     case Kind::by_one_element: {  // of what others may write before or while its readers run
+      if (choice % 5 == 0) smalls_[0] *= 0.75F;
       const Array one = tanh(choice % 3 == 0 ? smalls_[0] : b.select(row).select(column)) * 0.5F + 1;
       if (choice % 4 == 0) return add(a * one);
       if (choice % 4 == 1) {

@@ -4,6 +4,7 @@
 #include "cuda/driver.hpp"
 #include "cuda/nvrtc.hpp"
 #include "cuda/scopes.hpp"
+#include "jit/cuda_last.hpp"
 #include "jit/cuda_source.hpp"
 #include "jit/disk_cache.hpp"
 #include "jit/kernel_dump.hpp"
@@ -18,6 +19,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -106,7 +108,8 @@ jit::LaunchShape shape_of(int device, const runtime::FusedCommand& command) {
 }
 
 KernelCache::Key key_of(int device, const runtime::FusedCommand& command, const jit::LaunchShape& shape) {
-  return {architecture_of(device), jit::cuda_source(*command.expression, shape, 1 + command.further.size()),
+  return {architecture_of(device),
+          jit::cuda_source(*command.expression, shape, 1 + command.further.size(), command.last.get()),
           command.expression->is_contracted};
 }
 
@@ -182,11 +185,17 @@ void launch_fused(const FusedKernel& fused, int device, const runtime::FusedComm
                   const kernels::Target& target) {
   std::vector<kernels::RandomArgs> draws;
   for (const runtime::RandomCommand& draw : command.draws) draws.push_back(draw.args);
+  const std::size_t parts = 1 + command.further.size();
+  const auto scalars = std::span(command.scalars).first(parts * command.expression->scalars.size());
   jit::CudaLaunch launch =
       command.further.empty()
-          ? jit::cuda_launch(*command.expression, fused.shape, addresses, command.scalars, draws,
+          ? jit::cuda_launch(*command.expression, fused.shape, addresses, scalars, draws,
                              properties_of(device).multiprocessors)
-          : jit::cuda_launch_of_parts(*command.expression, command.further, fused.shape, addresses, command.scalars);
+          : jit::cuda_launch_of_parts(*command.expression, command.further, fused.shape, addresses, scalars);
+  if (command.last != nullptr) {
+    jit::add_last(launch, *command.last, addresses + parts * command.expression->arrays(),
+                  std::span(command.scalars).subspan(scalars.size()), fused.blocks);
+  }
   const CUkernel kernel = fused.kernel;
   void* parameters[] = {launch.parameters.data()};
   const auto grid = static_cast<unsigned>(launch.grid);

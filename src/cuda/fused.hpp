@@ -26,6 +26,7 @@ void make_kernels(const runtime::Plan& plan);
 struct FusedKernel {
   CUkernel kernel = nullptr;
   jit::LaunchShape shape;
+  const void* blocks = nullptr;  ///< 8 bytes of zeros on the device, of a command with something that is done last
 };
 
 /// The kernel of a fused command, made now if it is not there yet; kept for good.

@@ -16,10 +16,13 @@
 #include <refrain/launch.hpp>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace refrain::cuda {
 
@@ -52,7 +55,21 @@ struct Kernels {
   }
 
   void operator()(const runtime::FusedCommand& command) const {
+    if (command.last != nullptr && fused.kernel == nullptr) return run_apart(command);
     launch_fused(fused.kernel != nullptr ? fused : kernel_of(device, command), device, command, addresses, target);
+  }
+
+  /// Two kernels, where no graph owns what one needs to find its last block.
+  void run_apart(const runtime::FusedCommand& command) const {
+    const std::size_t parts = 1 + command.further.size();
+    const auto scalars = static_cast<std::ptrdiff_t>(parts * command.expression->scalars.size());
+    runtime::FusedCommand first = command;
+    first.last = nullptr;
+    first.scalars.resize(static_cast<std::size_t>(scalars));
+    const runtime::FusedCommand last{
+        command.last, {command.scalars.begin() + scalars, command.scalars.end()}, {}, {}, {}};
+    launch_fused(kernel_of(device, first), device, first, addresses, target);
+    launch_fused(kernel_of(device, last), device, last, addresses + parts * command.expression->arrays(), target);
   }
 
   void operator()(const runtime::MoveCommand& command) const {
@@ -251,6 +268,11 @@ GraphCommand::GraphCommand(const runtime::Command& command, void* const* address
     place(*draw, draw->args.grid);
   } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command_.payload)) {
     fused_ = kernel_of(device, *fused);
+    if (fused->last != nullptr) {
+      resources.literals.push_back(
+          std::make_unique<DeviceBytes>(device, std::vector<std::byte>(sizeof(std::uint64_t))));
+      fused_.blocks = resources.literals.back()->address();
+    }
     for (std::size_t i = 0; i < fused->draws.size(); ++i) {
       runtime::RandomCommand& each = fused->draws[i];
       const std::int64_t threads = std::int64_t{each.args.grid} * kernels::random_block;

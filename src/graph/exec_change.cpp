@@ -37,8 +37,11 @@ std::optional<DType> scalar_dtype(const runtime::Command& command, int slot) {
     return static_cast<DType>(elementwise->args.in_type);
   }
   if (const auto* fused = std::get_if<runtime::FusedCommand>(&command.payload)) {
+    const auto number = static_cast<std::size_t>(slot);
     const auto& scalars = fused->expression->scalars;  // of each part
-    return static_cast<DType>(scalars[static_cast<std::size_t>(slot) % scalars.size()]);
+    const std::size_t of_parts = scalars.size() * (1 + fused->further.size());
+    return static_cast<DType>(number < of_parts ? scalars[number % scalars.size()]
+                                                : fused->last->scalars[number - of_parts]);
   }
   return std::nullopt;
 }

@@ -101,7 +101,7 @@ struct Binder {
   static void run_parts(const BoundCommand& bound, std::span<const GeneratorPosition>) {
     const auto& fused = std::get<runtime::FusedCommand>(bound.payload_);
     const jit::Expression& first = *fused.expression;
-    const std::size_t arrays = first.outputs.size() + first.inputs.size();
+    const std::size_t arrays = first.arrays();
     const std::size_t scalars = first.scalars.size();
     const std::span<const kernels::Value> all = fused.scalars;
     const auto run_from = [&](std::int64_t begin, std::int64_t end) {
@@ -111,6 +111,14 @@ struct Binder {
       }
     };
     bound.split_(std::ssize(fused.further) + 1, 1, run_from);
+    run_last(bound, fused);
+  }
+
+  static void run_last(const BoundCommand& bound, const runtime::FusedCommand& fused) {
+    if (fused.last == nullptr) return;
+    const std::size_t parts = 1 + fused.further.size();
+    bound.last_engine_->run_part(*fused.last, bound.addresses_.data() + parts * fused.expression->arrays(),
+                                 std::span(fused.scalars).subspan(parts * fused.expression->scalars.size()));
   }
 
   BoundCommand::Run operator()(runtime::FusedCommand& command) const {
@@ -119,13 +127,16 @@ struct Binder {
     self.split_ = split_of(command);
     const bool is_same = old != nullptr && old->expression == command.expression;
     self.engine_ = is_same ? before->engine_ : std::make_shared<const jit::HostEngine>(command.expression);
+    if (command.last != nullptr) self.last_engine_ = std::make_shared<const jit::HostEngine>(command.last);
     if (!command.further.empty()) return run_parts;
     return [](const BoundCommand& bound, std::span<const GeneratorPosition> draws) {
       const auto& fused = std::get<runtime::FusedCommand>(bound.payload_);
       thread_local std::vector<kernels::RandomArgs> drawn;
       drawn.clear();
       for (const runtime::RandomCommand& draw : fused.draws) drawn.push_back(placed(draw, draws));
-      bound.engine_->run(bound.addresses_.data(), fused.scalars, drawn, bound.split_);
+      const auto scalars = std::span(fused.scalars).first(fused.expression->scalars.size());
+      bound.engine_->run(bound.addresses_.data(), scalars, drawn, bound.split_);
+      run_last(bound, fused);
     };
   }
 

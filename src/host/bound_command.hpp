@@ -36,7 +36,8 @@ class BoundCommand {
   void* target_ = nullptr;
   kernels::Split split_;
   std::shared_ptr<const jit::HostEngine> engine_;  ///< of fused commands
-  std::vector<void*> addresses_;                   ///< for functions of the user's, and products
+  std::shared_ptr<const jit::HostEngine> last_engine_;
+  std::vector<void*> addresses_;  ///< for functions of the user's, and products
   bool is_enabled_ = true;
 
   friend struct Binder;

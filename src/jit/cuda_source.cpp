@@ -1,5 +1,6 @@
 #include "jit/cuda_source.hpp"
 
+#include "jit/cuda_last.hpp"
 #include "jit/cuda_moves.hpp"
 #include "jit/cuda_rows.hpp"
 #include "jit/cuda_text.hpp"
@@ -28,12 +29,13 @@ std::int64_t inner_stride(const Expression& expression, const Layout& layout) {
 /// Writes a kernel's text.
 class Writer {
  public:
-  Writer(const Expression& expression, const LaunchShape& shape, std::size_t parts)
-      : e_(expression), shape_(shape), parts_(parts) {}
+  Writer(const Expression& expression, const LaunchShape& shape, std::size_t parts, const Expression* last)
+      : e_(expression), shape_(shape), parts_(parts), last_(last) {}
 
   std::string source() {
     write_parameters();
     write_positions();
+    if (last_ != nullptr) jit::write_last(text_, *last_);
     if (!e_.draws.empty()) {
       write_drawing_kernel();
     } else if (parts_ > 1) {
@@ -215,10 +217,15 @@ class Writer {
     text_ << ";\n";
   }
 
-  void write_head(const char* parameter) {
+  void write_head(const std::string& type, const std::string& name) {
+    if (last_ != nullptr) text_ << "struct Whole {\n  " << type << " own;\n  Last last;\n};\n";
     text_ << "extern \"C\" __global__ void __launch_bounds__(" << LaunchShape::most_threads
-          << ") fused_kernel(const __grid_constant__ " << parameter << ") {\n  wait_for_dependency();\n";
+          << ") fused_kernel(const __grid_constant__ " << (last_ != nullptr ? "Whole whole" : type + " " + name)
+          << ") {\n  wait_for_dependency();\n";
+    if (last_ != nullptr) text_ << "  const " << type << "& " << name << " = whole.own;\n";
   }
+
+  void write_end() { text_ << (last_ != nullptr ? "  finish(whole.last);\n}\n" : "}\n"); }
 
   /// As kernels/elementwise.cuh: whole vectors, then single positions. A loop only where a thread may have two turns.
   void write_turns() {
@@ -242,18 +249,18 @@ class Writer {
   }
 
   void write_plain_kernel() {
-    write_head("Args args");
+    write_head("Args", "args");
     text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
     write_turns();
-    text_ << "}\n";
+    write_end();
   }
 
   /// Parts that have 2^c blocks each lie side by side, c ascending, so that a block finds its own without a search.
   void write_kernel_of_parts() {
     text_ << "struct Parts {\n  i32 first_blocks[" << block_classes << "];\n  i32 first_parts[" << block_classes
           << "];\n  Args parts[" << parts_ << "];\n};\n";
-    write_head("Parts all");
+    write_head("Parts", "all");
     text_ << "  const i32 block = blockIdx.x;\n  i32 c = 0;\n#pragma unroll\n  for (int k = 1; k < " << block_classes
           << "; ++k) c += block >= all.first_blocks[k];\n"
              "  const i32 after = block - all.first_blocks[c];\n"
@@ -261,7 +268,7 @@ class Writer {
              "  const i64 thread = (after & ((1 << c) - 1)) * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn) text_ << "  const i64 threads = blockDim.x << c;\n";
     write_turns();
-    text_ << "}\n";
+    write_end();
   }
 
   /// Seeds and offsets, and the counters of the next replay once all of a block have read its own.
@@ -294,7 +301,7 @@ class Writer {
   /// others is made.
   void write_drawing_kernel() {
     const int numbers = kernels::numbers_per_draw(e_.draws[0].distribution, e_.draws[0].type);
-    write_head("Args args");
+    write_head("Args", "args");
     text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn || e_.has_sums()) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
     if (e_.has_sums()) text_ << "  Sums sums{};\n";
@@ -322,7 +329,7 @@ class Writer {
       write_run("thread", "0");
       text_ << "  }\n";
       write_sums();
-      text_ << "}\n";
+      write_end();
       return;
     }
     text_ << "  u64 round = 0;\n  i64 base = thread;\n";
@@ -342,7 +349,7 @@ class Writer {
       write_rounds("for (; base < args.size; " + next, "if (at < args.size) ");
     }
     write_sums();
-    text_ << "}\n";
+    write_end();
   }
 
   /// Of the sums, which that instruction is; behind the last one, how many there are. Several may be of one reduction.
@@ -379,13 +386,15 @@ class Writer {
   const Expression& e_;
   const LaunchShape& shape_;
   const std::size_t parts_;
+  const Expression* const last_;
   std::ostringstream text_;
 };
 
 }  // namespace
 
-std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts) {
-  return expression.has_rows() ? rows_source(expression) : Writer(expression, shape, parts).source();
+std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts,
+                        const Expression* last) {
+  return expression.has_rows() ? rows_source(expression) : Writer(expression, shape, parts, last).source();
 }
 
 }  // namespace refrain::jit

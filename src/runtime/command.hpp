@@ -98,6 +98,9 @@ struct FusedCommand {
   /// Parts of the same structure that nothing orders with it or with each other, over positions of their own; without
   /// draws.
   std::vector<std::shared_ptr<const jit::Expression>> further;
+  /// Of one position, computed once all others have been; its accesses and scalars come after theirs. Null: there is
+  /// none.
+  std::shared_ptr<const jit::Expression> last;
 };
 
 /// Up to so many bytes an upload is taken at once, without waiting for the stream.

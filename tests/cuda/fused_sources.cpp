@@ -1,6 +1,7 @@
 // The CUDA source of fused commands is compiled by NVRTC, which needs no GPU.
 
 #include "cuda/nvrtc.hpp"
+#include "jit/cuda_last.hpp"
 #include "jit/cuda_source.hpp"
 #include "kernels/elementwise.hpp"
 #include "support.hpp"
@@ -100,10 +101,10 @@ class Maker {
   }
 
   /// NVRTC makes machine code of it.
-  void require_compiled(jit::Further further = {}) const {
+  void require_compiled(jit::Further further = {}, const jit::Expression* last = nullptr) const {
     const jit::LaunchShape shape = jit::launch_shape(made, further, multiprocessors);
     try {
-      const std::string code = cuda::compile_kernel(jit::cuda_source(made, shape, 1 + further.size()), "sm_90");
+      const std::string code = cuda::compile_kernel(jit::cuda_source(made, shape, 1 + further.size(), last), "sm_90");
       BOOST_TEST(code.find("fused_kernel") != std::string::npos);
     } catch (const Error& error) {
       BOOST_ERROR(error.what());
@@ -451,6 +452,34 @@ BOOST_AUTO_TEST_CASE(parts_of_one_structure_compile_and_are_found_by_their_block
     BOOST_TEST(std::min<std::int64_t>(shape.blocks_for(turns), 128) <= count);
     BOOST_TEST(count < 2 * shape.blocks_for(turns));
   }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_last_block_does_compiles_in_each_kind_of_kernel) {
+  Maker last;
+  last.made.size = last.made.extents[0] = 1;
+  const int counter = last.input(Type::int64);
+  const int step = last.scalar(Type::int64);
+  const int half = last.input(Type::float16);
+  last.output(last.add({Instruction::Kind::op, ElementwiseOp::add, Type::int64, Type::int64, {counter, step, -1}, 0}));
+  last.output(last.add({Instruction::Kind::op, ElementwiseOp::exp, Type::float16, Type::float16, {half, -1, -1}, 0}));
+  Maker plain;
+  plain.output(plain.input(Type::float32));
+  plain.require_compiled({}, &last.made);
+  const std::vector<std::shared_ptr<const jit::Expression>> further(3, std::make_shared<jit::Expression>(plain.made));
+  plain.require_compiled(further, &last.made);
+  for (const std::int64_t size : {1000, 100000}) {
+    Maker drawing;
+    drawing.made.size = drawing.made.extents[0] = size;
+    drawing.output(drawing.draw(Distribution::uniform, Type::float32));
+    drawing.require_compiled({}, &last.made);
+  }
+  // Its parameters come after those of the parts: two outputs, two inputs, a scalar, and where blocks are counted.
+  alignas(16) static float memory[4] = {};
+  const std::vector<void*> addresses(4, memory);
+  const std::vector<kernels::Value> scalars(1);
+  jit::CudaLaunch launch;
+  jit::add_last(launch, last.made, addresses.data(), scalars, memory);
+  BOOST_TEST(launch.parameters.size() == 6 * sizeof(void*));
 }
 
 BOOST_AUTO_TEST_CASE(small_work_is_spread_and_large_work_goes_by_16_bytes) {

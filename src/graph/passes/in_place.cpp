@@ -46,7 +46,7 @@ void visit_pairs(const ElementwiseCommand& command, Visit visit) {
 
 template <class Visit>
 void visit_pairs(const FusedCommand& command, Visit visit) {
-  if (!command.further.empty()) return;                                    // whose accesses are not one expression's
+  if (!command.further.empty() || command.last != nullptr) return;         // whose accesses are not one expression's
   const std::shared_ptr<const jit::Expression> held = command.expression;  // `visit` may put another in its place
   const jit::Expression& expression = *held;
   if (expression.has_sums()) return;  // of which no position has an element

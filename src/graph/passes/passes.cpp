@@ -8,6 +8,7 @@ std::span<const Pass> passes() {
                                  {&Passes::fusion, fuse},
                                  {&Passes::scalars, compute_scalars_where_read},
                                  {&Passes::horizontal, fuse_horizontally},
+                                 {&Passes::scalars, append_last},
                                  {&Passes::lanes, choose_lanes},
                                  {&Passes::in_place, work_in_place},
                                  {&Passes::memory, plan_memory},

@@ -29,6 +29,8 @@ void fuse(Draft& draft);
 void compute_scalars_where_read(Draft& draft);
 /// Makes one command of small elementwise commands that may run at once, of one structure or at the same positions.
 void fuse_horizontally(Draft& draft);
+/// Has a fused command's last block make the single elements that come right after it.
+void append_last(Draft& draft);
 /// Puts independent commands into as many branches as pay.
 void choose_lanes(Draft& draft);
 /// The same on a device of those costs.

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "jit/cuda_source.hpp"
+#include "jit/expression.hpp"
+
+#include <ostream>
+#include <span>
+
+// What a kernel's last block does, once all others have read and written.
+
+namespace refrain::jit {
+
+/// `Last`, and `finish`, which all threads of a kernel call at its end.
+void write_last(std::ostream& text, const Expression& last);
+
+/// Appends what `Last` holds. `blocks`: 0, and 0 again after each launch.
+void add_last(CudaLaunch& launch, const Expression& last, void* const* addresses,
+              std::span<const kernels::Value> scalars, const void* blocks);
+
+}  // namespace refrain::jit
