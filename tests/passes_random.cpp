@@ -18,9 +18,9 @@ namespace {
 
 constexpr int replays = 3;
 
-constexpr bool Passes::*every_pass[] = {&Passes::dead_work, &Passes::order,        &Passes::fusion,
-                                        &Passes::scalars,   &Passes::horizontal,   &Passes::lanes,
-                                        &Passes::memory,    &Passes::in_place,     &Passes::programmatic};
+constexpr bool Passes::*every_pass[] = {&Passes::dead_work, &Passes::order,      &Passes::fusion,
+                                        &Passes::scalars,   &Passes::horizontal, &Passes::lanes,
+                                        &Passes::memory,    &Passes::in_place,   &Passes::programmatic};
 static_assert(std::size(every_pass) * sizeof(bool) == sizeof(Passes));
 constexpr unsigned pass_count = std::size(every_pass);
 constexpr unsigned all_passes = (1U << pass_count) - 1;
