@@ -144,6 +144,8 @@ REFRAIN_HOST_DEVICE To convert(From x) {
   } else if constexpr (is_half<To>) {
     if constexpr (is_same<From, float>) {
       return To(x);
+    } else if constexpr (is_same<From, bool>) {
+      return To(x ? 1.0F : 0.0F);
     } else {
       return To(round_to_odd(to_odd_double(x)));
     }

@@ -29,6 +29,28 @@ const Op& op_of(kernels::ElementwiseOp op) {
 /// Whether values of a type are computed with as they are stored.
 bool is_plain(Type type) { return type == Type::float32 || type == Type::float64; }
 
+/// Ops of truths that are integers of 0 or 1 (kernels/truth.cuh); null for those of no truths.
+const char* truth_expression(kernels::ElementwiseOp op) {
+  using kernels::ElementwiseOp;
+  switch (op) {
+    case ElementwiseOp::equal: return "a ^ b ^ 1";
+    case ElementwiseOp::not_equal:
+    case ElementwiseOp::logical_xor:
+    case ElementwiseOp::bitwise_xor: return "a ^ b";
+    case ElementwiseOp::less: return "(a ^ 1) & b";
+    case ElementwiseOp::less_equal: return "a ^ 1 | b";
+    case ElementwiseOp::greater: return "a & (b ^ 1)";
+    case ElementwiseOp::greater_equal: return "a | b ^ 1";
+    case ElementwiseOp::logical_and:
+    case ElementwiseOp::bitwise_and: return "a & b";
+    case ElementwiseOp::logical_or:
+    case ElementwiseOp::bitwise_or: return "a | b";
+    case ElementwiseOp::logical_not:
+    case ElementwiseOp::bitwise_not: return "a ^ 1";
+    default: return nullptr;
+  }
+}
+
 /// An expression of the table with operands, each a name or an element, in their places.
 std::string with_operands(std::string_view expression, const char* type,
                           const std::function<std::string(int)>& operand) {
@@ -70,6 +92,11 @@ std::string op_text(const Instruction& instruction, const std::function<std::str
     if (!is_copy) return with_operands(op_of(instruction.op).expression, in_type, operand);
     if (is_plain(instruction.type)) return "static_cast<" + std::string(type) + ">(" + operand(0) + ")";
   }
+  if (const char* const expression = truth_expression(instruction.op);
+      instruction.in_type == Type::bool_ && expression != nullptr) {
+    const auto truth = [&](int k) { return "truth(" + operand(k) + ")"; };
+    return "static_cast<u8>(" + with_operands(expression, in_type, truth) + ")";
+  }
   std::string text = is_copy ? "Convert<" + std::string(type) + ", " + in_type
                              : "Apply<ops::" + std::string(op_of(instruction.op).name) + ", " + in_type;
   text += ">::apply(";
@@ -93,7 +120,7 @@ std::string with_includes(const std::string& text) {
                             {"BFloat", "half.hpp"},          {"Apply<", "elementwise.hpp"},
                             {"Convert<", "elementwise.hpp"}, {"from_bits<", "elementwise.hpp"},
                             {"divide(", "elementwise.hpp"},  {"Draw<", "random.hpp"},
-                            {"block_sum(", "block_sum.cuh"}};
+                            {"block_sum(", "block_sum.cuh"}, {"truth(", "truth.cuh"}};
   std::string includes;
   for (const Name& each : names) {
     const std::string line = std::string("#include \"kernels/") + each.header + "\"\n";

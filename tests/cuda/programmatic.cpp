@@ -25,6 +25,7 @@ constexpr std::int64_t sizes[] = {1, 33, 1000, 4096, 100000};
 Passes turns(bool is_programmatic = true) {
   Passes passes;
   passes.fusion = false;
+  passes.scalars = false;
   passes.horizontal = false;
   passes.in_place = false;
   passes.programmatic = is_programmatic;
