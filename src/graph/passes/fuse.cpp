@@ -16,7 +16,13 @@ namespace {
 class Grouping {
  public:
   explicit Grouping(const Draft& draft)
-      : draft_(draft), of_step_(draft.steps.size()), before_(draft.steps.size()), after_(draft.steps.size()) {
+      : draft_(draft),
+        of_step_(draft.steps.size()),
+        before_(draft.steps.size()),
+        after_(draft.steps.size()),
+        is_way_back_(draft.steps.size(), false),
+        first_left_(draft.steps.size()) {
+    std::iota(first_left_.begin(), first_left_.end(), std::size_t{0});
     std::iota(of_step_.begin(), of_step_.end(), std::size_t{0});
     groups_.reserve(draft.steps.size());
     for (std::size_t i = 0; i < draft.steps.size(); ++i) {
@@ -85,7 +91,56 @@ class Grouping {
     if (std::string why_not = groups_[kept]->take(*groups_[gone]); !why_not.empty()) return why_not;
     for (const std::size_t taken : groups_[gone]->steps()) of_step_[taken] = kept;
     groups_[gone].reset();
+    note_way_back(kept, std::min(first_left_[kept], first_left_[gone]));
     return {};
+  }
+
+  std::span<const std::size_t> steps_of(const std::size_t& group) const {
+    return groups_[group] ? std::span(groups_[group]->steps()) : std::span(&group, 1);
+  }
+
+  /// Looks at groups one after another, along edges or against them.
+  struct Search {
+    explicit Search(std::size_t steps) : next(steps), seen_in(steps, 0) {}
+
+    std::vector<std::vector<int>> next;  ///< by step
+    std::vector<std::size_t> seen_in;    ///< by group: the round that has seen it
+    std::vector<std::size_t> left;       ///< seen, to be looked at
+    std::size_t looked_at = 0;           ///< steps
+
+    void begin(std::size_t group, std::size_t round) {
+      left = {group};
+      seen_in[group] = round;
+      looked_at = 0;
+    }
+  };
+
+  /// Whether a step is an end of an edge, of those that the search follows, that leads to another group.
+  bool has_other(const Search& search, std::size_t step) const {
+    const auto& next = search.next[step];
+    return std::any_of(next.begin(), next.end(),
+                       [&](int other) { return of_step_[static_cast<std::size_t>(other)] != of_step_[step]; });
+  }
+
+  /// Edges lead to later steps; back leads only a group that waits for others with a later step than one that others
+  /// wait for. None of its steps before number `from` is one of those.
+  void note_way_back(std::size_t group, std::size_t from) {
+    const std::span<const std::size_t> steps = steps_of(group);
+    const auto left = std::find_if(std::lower_bound(steps.begin(), steps.end(), from), steps.end(),
+                                   [&](std::size_t step) { return has_other(after_, step); });
+    first_left_[group] = left == steps.end() ? steps.back() : *left;
+    auto entered = steps.end();
+    while (entered != left && !has_other(before_, entered[-1])) --entered;
+    if (entered == left) return;
+    const auto way = is_way_back_.begin();
+    std::fill(way + static_cast<std::ptrdiff_t>(*left), way + static_cast<std::ptrdiff_t>(entered[-1]), true);
+  }
+
+  /// Whether nothing leads from a group to one that is earlier as a whole.
+  bool is_no_way(std::size_t later, std::size_t earlier) const {
+    const auto last = is_way_back_.begin() + static_cast<std::ptrdiff_t>(steps_of(earlier).back());
+    const auto first = is_way_back_.begin() + static_cast<std::ptrdiff_t>(steps_of(later).front());
+    return last < first && std::find(last, first, false) != first;
   }
 
   /// Makes one of a group and one that comes before it. Returns why not.
@@ -97,6 +152,7 @@ class Grouping {
   void set(std::size_t group, FusionGroup of) {
     for (const std::size_t step : of.steps()) of_step_[step] = group;
     groups_[group] = std::move(of);
+    note_way_back(group, 0);
   }
 
   /// Takes a step out of a group that cannot be one with what updates a part of its result, where the two alone can: as
@@ -119,31 +175,16 @@ class Grouping {
     if (!rest) return false;
     groups_[before].reset();
     const std::size_t left = rest->steps().back();
-    set(left, std::move(*rest));
     set(own, std::move(*placed));
+    set(left, std::move(*rest));
     return true;
   }
-
-  /// Looks at groups one after another, along edges or against them.
-  struct Search {
-    explicit Search(std::size_t steps) : next(steps), seen_in(steps, 0) {}
-
-    std::vector<std::vector<int>> next;  ///< by step
-    std::vector<std::size_t> seen_in;    ///< by group: the round that has seen it
-    std::vector<std::size_t> left;       ///< seen, to be looked at
-    std::size_t looked_at = 0;           ///< steps
-
-    void begin(std::size_t group, std::size_t round) {
-      left = {group};
-      seen_in[group] = round;
-      looked_at = 0;
-    }
-  };
 
   /// Whether a third group lies between the two, so that they cannot be one; as good as that, if it takes long to see.
   /// Groups stand in no order of their steps' numbers: a later step of one may wait for another's earlier one. So it is
   /// searched from both ends, which is over as soon as it is at either.
   bool reaches(std::size_t from, std::size_t to) {
+    if (is_no_way(from, to)) return false;
     ++round_;
     before_.begin(to, round_);
     after_.begin(from, round_);
@@ -160,14 +201,14 @@ class Grouping {
   bool look(Search& search, std::size_t end, std::size_t other_end) {
     const std::size_t group = search.left.back();
     search.left.pop_back();
-    const std::size_t alone[] = {group};
-    const std::span<const std::size_t> steps = groups_[group] ? std::span(groups_[group]->steps()) : std::span(alone);
+    const std::span<const std::size_t> steps = steps_of(group);
     search.looked_at += steps.size();
     for (const std::size_t step : steps) {
       for (const int next : search.next[step]) {
         const std::size_t other = of_step_[static_cast<std::size_t>(next)];
         if (other == other_end && group != end) return true;
         if (other == other_end || search.seen_in[other] == round_) continue;
+        if (&search == &before_ ? is_no_way(other_end, other) : is_no_way(other, other_end)) continue;
         search.seen_in[other] = round_;
         search.left.push_back(other);
       }
@@ -183,6 +224,8 @@ class Grouping {
   std::vector<std::optional<FusionGroup>> groups_;  ///< by one of their steps
   Search before_;
   Search after_;
+  std::vector<char> is_way_back_;        ///< by step: whether a group has led from later ones to it, or further back
+  std::vector<std::size_t> first_left_;  ///< by group: the first of its steps that another may wait for
   std::size_t round_ = 0;
   std::vector<std::string> apart_;
 };

@@ -1,39 +1,41 @@
 #include "graph/passes/iteration.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
+#include <span>
 
 namespace refrain::graph {
 
 namespace {
 
-/// How many positions lie behind each axis and the ones after it, the last axis first.
-std::vector<std::int64_t> suffixes(const Extents& extents) {
-  std::vector<std::int64_t> all;
+/// How many positions lie behind each axis and the ones after it, the last axis first. Returns the end of what it
+/// wrote.
+std::int64_t* write_suffixes(const Extents& extents, std::int64_t* to) {
   std::int64_t product = 1;
-  for (auto axis = extents.rbegin(); axis != extents.rend(); ++axis) all.push_back(product *= *axis);
-  return all;
+  for (std::size_t axis = extents.size(); axis-- > 0;) *to++ = product *= extents[axis];
+  return to;
 }
 
 }  // namespace
 
 std::optional<Extents> refine(const Extents& a, const Extents& b) {
   if (a == b) return a;
-  std::vector<std::int64_t> bounds = suffixes(a);
-  const std::vector<std::int64_t> others = suffixes(b);
-  if (bounds.back() != others.back()) return std::nullopt;
-  bounds.insert(bounds.end(), others.begin(), others.end());
-  std::sort(bounds.begin(), bounds.end());
-  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  std::array<std::int64_t, 2 * PerAxis::most> bounds{};
+  std::int64_t* const middle = write_suffixes(a, bounds.data());
+  std::int64_t* end = write_suffixes(b, middle);
+  if (middle[-1] != end[-1]) return std::nullopt;
+  std::sort(bounds.data(), end);
+  end = std::unique(bounds.data(), end);
+  if (end - bounds.data() > kernels::max_ndim) return std::nullopt;
   Extents fine;
   std::int64_t below = 1;
-  for (const std::int64_t bound : bounds) {
+  for (const std::int64_t bound : std::span(bounds.data(), end)) {
     if (bound % below != 0) return std::nullopt;
     fine.push_back(bound / below);
     below = bound;
   }
-  if (fine.size() > kernels::max_ndim) return std::nullopt;
   std::reverse(fine.begin(), fine.end());
   return fine;
 }
@@ -71,6 +73,7 @@ WalkStrides strides_along(const Extents& coarse, const WalkStrides& strides, con
 }
 
 std::vector<jit::Wrap> refine_wraps(const Extents& coarse, std::vector<jit::Wrap> wraps, const Extents& fine) {
+  if (wraps.empty()) return wraps;
   std::vector<int> first(coarse.size() + 1, static_cast<int>(fine.size()));  // by coarse axis, of the fine ones it is
   for (std::size_t axis = coarse.size(); axis-- > 0;) {
     first[axis] = first[axis + 1];

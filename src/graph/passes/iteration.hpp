@@ -1,5 +1,6 @@
 #pragma once
 
+#include "graph/passes/per_axis.hpp"
 #include "jit/expression.hpp"
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 namespace refrain::graph {
 
 /// Axes that commands walk along, the last one fastest; none has extent 1.
-using Extents = std::vector<std::int64_t>;
-using WalkStrides = std::vector<std::int64_t>;
+using Extents = PerAxis;
+using WalkStrides = PerAxis;
 
 /// The fewest axes that both can be written as with each of their own a run of them; nothing where there are none, or
 /// more than kernels have.
