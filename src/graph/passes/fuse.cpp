@@ -28,10 +28,8 @@ class Grouping {
     for (std::size_t i = 0; i < draft.steps.size(); ++i) {
       groups_.push_back(FusionGroup::of(draft, i));
       before_.next[i] = draft.steps[i].dependencies;
-      for (const int before : draft.steps[i].dependencies) {
-        after_.next[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
-      }
     }
+    find_users();
   }
 
   /// Joins each step with those that it waits for, then with the last one before it that touches the same memory.
@@ -62,6 +60,26 @@ class Grouping {
   const std::optional<FusionGroup>& operator[](std::size_t group) const { return groups_[group]; }
 
  private:
+  /// By step, the steps that wait for it.
+  void find_users() {
+    std::vector<std::size_t> counts(draft_.steps.size(), 0);
+    for (const Step& step : draft_.steps) {
+      for (const int before : step.dependencies) ++counts[static_cast<std::size_t>(before)];
+    }
+    users_.resize(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+    int* place = users_.data();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      after_.next[i] = {place, counts[i]};
+      place += counts[i];
+    }
+    for (std::size_t i = draft_.steps.size(); i-- > 0;) {
+      for (const int before : draft_.steps[i].dependencies) {
+        const auto to = static_cast<std::size_t>(before);
+        users_[static_cast<std::size_t>(after_.next[to].data() - users_.data()) + --counts[to]] = static_cast<int>(i);
+      }
+    }
+  }
+
   /// Joins the groups of a step and of one that it waits for, if they can be one.
   void join(std::size_t dependency, std::size_t step) {
     const std::size_t before = of_step_[dependency];
@@ -103,13 +121,13 @@ class Grouping {
   struct Search {
     explicit Search(std::size_t steps) : next(steps), seen_in(steps, 0) {}
 
-    std::vector<std::vector<int>> next;  ///< by step
-    std::vector<std::size_t> seen_in;    ///< by group: the round that has seen it
-    std::vector<std::size_t> left;       ///< seen, to be looked at
-    std::size_t looked_at = 0;           ///< steps
+    std::vector<std::span<const int>> next;  ///< by step
+    std::vector<std::size_t> seen_in;        ///< by group: the round that has seen it
+    std::vector<std::size_t> left;           ///< seen, to be looked at
+    std::size_t looked_at = 0;               ///< steps
 
     void begin(std::size_t group, std::size_t round) {
-      left = {group};
+      left.assign(1, group);
       seen_in[group] = round;
       looked_at = 0;
     }
@@ -222,6 +240,7 @@ class Grouping {
   const Draft& draft_;
   std::vector<std::size_t> of_step_;
   std::vector<std::optional<FusionGroup>> groups_;  ///< by one of their steps
+  std::vector<int> users_;                          ///< of all steps
   Search before_;
   Search after_;
   std::vector<char> is_way_back_;        ///< by step: whether a group has led from later ones to it, or further back

@@ -168,6 +168,7 @@ std::optional<FusionGroup> FusionGroup::of(const Draft& draft, std::size_t numbe
   if (!step.command->is_declared) return std::nullopt;
   FusionGroup group;
   group.steps_ = {number};
+  group.arrays_.reserve(step.blocks.size());
   const auto add = [&](Walked array, bool is_written) {
     group.arrays_.push_back(std::move(array));
     group.is_written_.push_back(is_written);
@@ -319,6 +320,7 @@ std::string FusionGroup::take(const FusionGroup& other) {
   }
   const std::vector<Walked>& all = along_fine.empty() ? arrays_ : along_fine;
   std::vector<Walked> more;
+  more.reserve(other.arrays_.size());
   std::vector<bool> is_more_written;
   std::vector<std::size_t> written;
   for (std::size_t i = 0; i < other.arrays_.size(); ++i) {
