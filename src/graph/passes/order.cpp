@@ -29,6 +29,12 @@ struct Earlier {
   Access access;
 };
 
+/// Of one space. Reads are many, and conflict with writes alone.
+struct History {
+  std::vector<Earlier> writes;
+  std::vector<Earlier> reads;
+};
+
 /// The accesses of earlier steps that a later one may conflict with.
 class Histories {
  public:
@@ -40,10 +46,14 @@ class Histories {
     const Step& step = draft_.steps[static_cast<std::size_t>(number)];
     const auto& accesses = step.command->accesses;
     for (std::size_t k = 0; k < accesses.size(); ++k) {
-      std::vector<Earlier>& history = histories_[space_of(step.blocks[k])];
-      for (const Earlier& earlier : history) {
-        if (earlier.step != number && runtime::conflict(earlier.access, accesses[k])) found(earlier.step);
-      }
+      const History& history = histories_[space_of(step.blocks[k])];
+      const auto compare = [&](const std::vector<Earlier>& with) {
+        for (const Earlier& earlier : with) {
+          if (earlier.step != number && runtime::conflict(earlier.access, accesses[k])) found(earlier.step);
+        }
+      };
+      compare(history.writes);
+      if (accesses[k].mode == AccessMode::write) compare(history.reads);
     }
     for (std::size_t k = 0; k < accesses.size(); ++k) add(histories_[space_of(step.blocks[k])], number, accesses[k]);
   }
@@ -56,21 +66,23 @@ class Histories {
   }
 
   /// A write drops what it covers: who conflicts with that conflicts with the write.
-  static void add(std::vector<Earlier>& history, int number, const Access& access) {
+  static void add(History& history, int number, const Access& access) {
     if (access.begin >= access.end) return;
     if (access.mode == AccessMode::write && !access.has_gaps) {
       const std::int64_t origin = access.buffer->history_origin();
-      std::erase_if(history, [&](const Earlier& earlier) {
+      const auto is_covered = [&](const Earlier& earlier) {
         const std::int64_t own = earlier.access.buffer->history_origin();
         return earlier.step != number && earlier.access.begin + own >= access.begin + origin &&
                earlier.access.end + own <= access.end + origin;
-      });
+      };
+      std::erase_if(history.writes, is_covered);
+      std::erase_if(history.reads, is_covered);
     }
-    history.push_back({number, access});
+    (access.mode == AccessMode::write ? history.writes : history.reads).push_back({number, access});
   }
 
   const Draft& draft_;
-  std::unordered_map<Space, std::vector<Earlier>, SpaceHash> histories_;
+  std::unordered_map<Space, History, SpaceHash> histories_;
 };
 
 /// The order as written, for commands that keep theirs with all others.
@@ -109,6 +121,12 @@ class Written {
   std::vector<std::size_t> seen_by_;  ///< by step: the one that it was last found for; 0 is before nothing
 };
 
+/// A step that keeps its order with all others.
+struct Keeper {
+  std::size_t step = 0;
+  bool follows_all = false;  ///< that do so before it
+};
+
 int edges_of(const Draft& draft) {
   std::size_t count = 0;
   for (const Step& step : draft.steps) count += step.dependencies.size();
@@ -131,18 +149,24 @@ void relax_order(Draft& draft) {
   }
   Ancestors relaxed(count);
   Histories histories(draft);
-  std::vector<std::size_t> ordered_with_all;
+  std::vector<Keeper> ordered_with_all;
   for (std::size_t i = 0; i < count; ++i) {
     Step& step = draft.steps[i];
     std::vector<std::size_t> needed;
     histories.step(static_cast<int>(i), [&](int earlier) { needed.push_back(static_cast<std::size_t>(earlier)); });
     if (!keeps_order(*step.command)) {
-      for (const std::size_t other : ordered_with_all) {
-        if (as_written->holds(i, other)) needed.push_back(other);
+      for (auto other = ordered_with_all.rbegin(); other != ordered_with_all.rend(); ++other) {
+        if (!as_written->holds(i, other->step)) continue;
+        needed.push_back(other->step);
+        if (other->follows_all) break;
       }
     } else {
       as_written->before(i, [&](std::size_t other) { needed.push_back(other); });
-      ordered_with_all.push_back(i);
+      const auto follows = [&](const Keeper& other) { return as_written->holds(i, other.step); };
+      const bool follows_all =
+          (!ordered_with_all.empty() && ordered_with_all.back().follows_all && follows(ordered_with_all.back())) ||
+          std::all_of(ordered_with_all.rbegin(), ordered_with_all.rend(), follows);
+      ordered_with_all.push_back({i, follows_all});
     }
     std::sort(needed.begin(), needed.end(), std::greater<>());
     needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
