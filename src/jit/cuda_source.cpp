@@ -4,11 +4,13 @@
 #include "jit/cuda_moves.hpp"
 #include "jit/cuda_rows.hpp"
 #include "jit/cuda_text.hpp"
+#include "jit/repeats.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/random_plan.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <sstream>
 
 namespace refrain::jit {
@@ -30,7 +32,9 @@ std::int64_t inner_stride(const Expression& expression, const Layout& layout) {
 class Writer {
  public:
   Writer(const Expression& expression, const LaunchShape& shape, std::size_t parts, const Expression* last)
-      : e_(expression), shape_(shape), parts_(parts), last_(last) {}
+      : e_(expression), shape_(shape), parts_(parts), last_(last) {
+    if (const std::optional<Repeat> repeat = find_repeat(expression)) loop_.emplace(expression, *repeat);
+  }
 
   std::string source() {
     write_parameters();
@@ -102,12 +106,7 @@ class Writer {
     for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
       if (!e_.is_sum(i)) text_ << "  Vector<" << stored_name(e_.outputs[i].type) << ", n> y" << i << ";\n";
     }
-    text_ << "#pragma unroll\n  for (int i = 0; i < n; ++i) {\n";
-    for (std::size_t i = 0; i < e_.code.size(); ++i) write_instruction(i);
-    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
-      if (!e_.is_sum(i)) text_ << "    y" << i << ".at[i] = v" << e_.results[i] << ";\n";
-    }
-    text_ << "  }\n";
+    loop_ ? write_values_with_a_loop() : write_values();
     for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
       if (!e_.is_sum(i)) write_store(i);
     }
@@ -186,11 +185,72 @@ class Writer {
     text_ << "  }\n";
   }
 
+  void write_values() {
+    text_ << "#pragma unroll\n  for (int i = 0; i < n; ++i) {\n";
+    for (std::size_t i = 0; i < e_.code.size(); ++i) write_instruction(i);
+    write_results();
+    text_ << "  }\n";
+  }
+
+  void write_results() {
+    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
+      if (!e_.is_sum(i)) text_ << "    y" << i << ".at[i] = " << value(e_.results[i], e_.code.size()) << ";\n";
+    }
+  }
+
+  /// All positions go through the loop side by side. What one part hands on to a later one, or a turn to the next, is
+  /// in arrays.
+  void write_values_with_a_loop() {
+    const Repeat& repeat = loop_->repeat();
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      if (e_.code[i].kind == Instruction::Kind::scalar) write_instruction(i);
+    }
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      if (loop_->is_kept(i)) text_ << "  " << stored_name(e_.code[i].type) << " k" << i << "[n];\n";
+    }
+    const auto write = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto kind = e_.code[i].kind;
+        const bool is_at_hand =
+            kind == Instruction::Kind::load || kind == Instruction::Kind::scalar || kind == Instruction::Kind::draw;
+        if (!is_at_hand) write_instruction(i);
+      }
+    };
+    text_ << "#pragma unroll\n  for (int i = 0; i < n; ++i) {\n";
+    write(0, repeat.begin);
+    for (std::size_t i = 0; i < repeat.begin + repeat.period; ++i) {
+      const bool is_first = i < repeat.begin ? loop_->is_kept(i) : loop_->is_taken_over(i);
+      const auto from = static_cast<int>(i < repeat.begin ? i : i - repeat.period);
+      if (is_first) text_ << "    k" << i << "[i] = " << value(from, 0) << ";\n";
+    }
+    text_ << "  }\n#pragma unroll " << repeat.unrolled << "\n  for (int turn = 0; turn < " << repeat.turns
+          << "; ++turn) {\n#pragma unroll\n    for (int i = 0; i < n; ++i) {\n";
+    write(repeat.begin, repeat.begin + repeat.period);
+    for (std::size_t i = repeat.begin; i < repeat.begin + repeat.period; ++i) {
+      if (loop_->is_kept(i)) text_ << "    k" << i << "[i] = v" << i << ";\n";
+    }
+    text_ << "    }\n  }\n#pragma unroll\n  for (int i = 0; i < n; ++i) {\n";
+    write(repeat.end(), e_.code.size());
+    write_results();
+    text_ << "  }\n";
+  }
+
+  /// The value of an instruction, as another one or a result names it.
+  std::string value(int read, std::size_t reader) const {
+    if (loop_) {
+      const Instruction& from = e_.code[static_cast<std::size_t>(read)];
+      if (const auto kept = loop_->kept(read, reader)) return "k" + std::to_string(*kept) + "[i]";
+      if (from.kind == Instruction::Kind::load) return "x" + std::to_string(from.number) + ".at[i]";
+      if (from.kind == Instruction::Kind::draw) return "d" + std::to_string(from.number);
+    }
+    return "v" + std::to_string(read);
+  }
+
   void write_instruction(std::size_t number) {
     const Instruction& instruction = e_.code[number];
     if (instruction.kind == Instruction::Kind::reduce) {
       text_ << "    sums.of" << sum_number(number) << " += static_cast<" << sum_type(instruction) << ">(Convert<i64, "
-            << type_name(instruction.in_type) << ">::apply(v" << instruction.operands[0] << "));\n";
+            << type_name(instruction.in_type) << ">::apply(" << value(instruction.operands[0], number) << "));\n";
       return;
     }
     text_ << "    const " << stored_name(instruction.type) << " v" << number << " = ";
@@ -201,17 +261,17 @@ class Writer {
         break;
       case Instruction::Kind::draw: text_ << "d" << instruction.number; break;
       case Instruction::Kind::op:
-        text_ << op_text(instruction, [&](int k) { return "v" + std::to_string(instruction.operands[k]); });
+        text_ << op_text(instruction, [&](int k) { return value(instruction.operands[k], number); });
         break;
       case Instruction::Kind::reduce: break;  // above
       case Instruction::Kind::choose:
-        text_ << window_text(e_, instruction.number) << " ? v" << instruction.operands[0] << " : v"
-              << instruction.operands[1];
+        text_ << window_text(e_, instruction.number) << " ? " << value(instruction.operands[0], number) << " : "
+              << value(instruction.operands[1], number);
         break;
       case Instruction::Kind::take:
         text_ << take_text(e_, static_cast<std::size_t>(instruction.number),
                            e_.outputs.size() + static_cast<std::size_t>(instruction.number),
-                           stored_name(instruction.type), "v" + std::to_string(instruction.operands[0]));
+                           stored_name(instruction.type), value(instruction.operands[0], number));
         break;
     }
     text_ << ";\n";
@@ -387,6 +447,7 @@ class Writer {
   const LaunchShape& shape_;
   const std::size_t parts_;
   const Expression* const last_;
+  std::optional<Loop> loop_;
   std::ostringstream text_;
 };
 

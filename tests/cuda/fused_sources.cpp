@@ -198,6 +198,30 @@ BOOST_AUTO_TEST_CASE(sources_include_what_they_name_and_no_more) {
   BOOST_TEST(includes(whole, "elementwise.hpp"));
 }
 
+BOOST_AUTO_TEST_CASE(repeats_are_loops) {
+  for (const Type type : {Type::float32, Type::float16, Type::int64}) {
+    for (const std::int64_t size : {std::int64_t{1000}, std::int64_t{1} << 20}) {
+      for (const bool is_drawn : {false, true}) {
+        if (is_drawn && type == Type::int64) continue;
+        Maker maker;
+        maker.made.size = maker.made.extents[0] = size;
+        const int factor = maker.scalar(type);
+        const int summand = maker.input(type);
+        int chain = is_drawn ? maker.draw(Distribution::normal, type) : maker.input(type);
+        for (int i = 0; i < 40; ++i) {
+          chain = maker.add({Instruction::Kind::op, ElementwiseOp::mul, type, type, {chain, factor, -1}, 0});
+          chain = maker.add({Instruction::Kind::op, ElementwiseOp::add, type, type, {chain, summand, -1}, 0});
+        }
+        maker.output(chain);
+        maker.output(maker.add({Instruction::Kind::op, ElementwiseOp::neg, type, type, {chain, -1, -1}, 0}));
+        maker.require_compiled();
+        const std::string source = jit::cuda_source(maker.made, jit::launch_shape(maker.made, {}, multiprocessors));
+        BOOST_TEST(source.find("for (int turn") != std::string::npos);
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(every_draw_compiles) {
   const auto floats = {Type::float16, Type::bfloat16, Type::float32, Type::float64};
   const auto require_draw = [](Distribution distribution, Type type) {
