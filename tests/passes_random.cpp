@@ -122,11 +122,12 @@ Trial make_trial(Machines& machines, unsigned seed, bool with_each_alone) {
   return trial;
 }
 
-/// The kernels of many programs are made at once, which is most of the time on CUDA.
+/// The kernels of many programs are made at once, which is most of the time on CUDA. Those of one program, which may be
+/// the same ones, one after another.
 void instantiate(std::vector<Trial>& trials) {
   std::vector<std::pair<const Graph*, Trial::Way*>> wanted;
-  for (Trial& trial : trials) {
-    for (Trial::Way& way : trial.ways) wanted.emplace_back(&trial.graph, &way);
+  for (std::size_t i = 0; i < trials.front().ways.size(); ++i) {
+    for (Trial& trial : trials) wanted.emplace_back(&trial.graph, &trial.ways[i]);
   }
   for_each_in_parallel(wanted.size(), [&](std::size_t i) {
     const auto [graph, way] = wanted[i];

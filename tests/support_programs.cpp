@@ -102,11 +102,13 @@ ProgramMachine::ProgramMachine(std::int64_t rows, std::int64_t columns)
     : rows_(rows), columns_(columns), streams_(lanes), orders_(states) {
   for (std::size_t i = 0; i < states; ++i) states_.push_back(initial(i));
   for (std::size_t i = 0; i < std::size(small_sizes); ++i) smalls_.push_back(initial_small(i));
+  for (std::size_t i = 0; i < states; ++i) first_states_.push_back(initial(i));
+  for (std::size_t i = 0; i < std::size(small_sizes); ++i) first_smalls_.push_back(initial_small(i));
 }
 
 void ProgramMachine::reset() {
-  for (std::size_t i = 0; i < states_.size(); ++i) states_[i].assign(initial(i));
-  for (std::size_t i = 0; i < smalls_.size(); ++i) smalls_[i].assign(initial_small(i));
+  for (std::size_t i = 0; i < states_.size(); ++i) states_[i].assign(first_states_[i]);
+  for (std::size_t i = 0; i < smalls_.size(); ++i) smalls_[i].assign(first_smalls_[i]);
   manual_seed(5);
 }
 

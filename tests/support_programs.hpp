@@ -71,7 +71,8 @@ class ProgramMachine {
   std::vector<Stream> streams_;
   std::vector<Array> states_;
   std::vector<Array> smalls_;
-  std::vector<Array> values_;  ///< the states, and what steps have made
+  std::vector<Array> first_states_, first_smalls_;  ///< what they hold at the beginning
+  std::vector<Array> values_;                       ///< the states, and what steps have made
   std::vector<Event> events_;
   /// Of a state, what an undeclared command needs to know, whose memory is the program's to order.
   struct Order {
