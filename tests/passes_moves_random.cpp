@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_SUITE(passes_moves_random, *label("sanitize"))
 
 BOOST_AUTO_TEST_CASE(fused_moves_give_what_eager_ones_do) {
   const bool is_host = current_device().kind == DeviceKind::host;
-  FuzzRange range = fuzz_range(is_host ? 1000 : 256);
+  FuzzRange range = fuzz_range(is_host ? 1000 : 32);
   if (!is_host) range.count = (range.count + 3) / 4;  // no kernels take longer to make
   const unsigned at_once = is_host ? 8 : 64;
   for (unsigned first = range.first; first < range.end(); first += at_once) {
