@@ -36,6 +36,12 @@ Json& Json::value(int number) {
   return *this;
 }
 
+Json& Json::value(std::int64_t number) {
+  separate();
+  out_ << number;
+  return *this;
+}
+
 Json& Json::value(bool truth) {
   separate();
   out_ << (truth ? "true" : "false");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ class Json {
   Json& value(const char* text) { return value(std::string_view(text)); }
   Json& value(double number);  ///< null when it is not finite
   Json& value(int number);
+  Json& value(std::int64_t number);
   Json& value(bool truth);
   Json& null();
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -53,6 +54,12 @@ struct GraphCosts {
   double record_us = 0;
   double instantiate_us = 0;
   double first_replay_us = 0;
+};
+
+/// Bytes that a graph takes of its device's memory for temporaries and results.
+struct GraphMemory {
+  std::int64_t taken = 0;   ///< set aside for it alone
+  std::int64_t in_use = 0;  ///< of those, the largest sum at once: along the plan's order, or while it was captured
 };
 
 /// Medians over several trials, each of which makes a graph from nothing; the first trial is a warm-up.

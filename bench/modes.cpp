@@ -1,6 +1,7 @@
 #include "modes.hpp"
 
 #include <refrain/capture.hpp>
+#include <refrain/memory.hpp>
 #include <refrain/stream.hpp>
 
 #include <iterator>
@@ -43,6 +44,17 @@ Captured capture_step(const Step& step, CaptureOptions capturing, InstantiateOpt
   return {std::move(graph), std::move(results), std::move(exec)};
 }
 
+/// Of one executable more, which shares nothing with others.
+GraphMemory memory_of(const Step& step, CaptureOptions capturing, InstantiateOptions instantiating, Device device) {
+  const auto [graph, results] = capture(step, capturing);
+  synchronize(device);
+  const std::int64_t before = memory_stats(device).live;
+  const GraphExec exec = graph.instantiate(instantiating);
+  const std::int64_t taken = memory_stats(device).live - before;
+  const ArenaUse arena = exec.arena_use();
+  return {taken, taken - arena.size_bytes + arena.live_bytes};
+}
+
 void replay_step(const Program& program, const GraphExec& exec, const Stream& stream, int number) {
   if (program.set) program.set(&exec, number);
   exec.replay(stream);
@@ -63,6 +75,7 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
         return costs;
       },
       effort);
+  if (!capturing.live) prepared.memory = memory_of(program.step, capturing, instantiating, stream.device());
   prepared.nodes = captured.exec.node_count();
   prepared.edges = captured.exec.edge_count();
   prepared.work = {

@@ -152,6 +152,10 @@ PeerReport measure_peer(const Peer& peer, Device device, const Effort& effort,
     made.row.note = field(line, "note").value_or("");
     made.row.timing = {number(line, "host_us"), number(line, "total_us"), number(line, "back_to_back_us"),
                        static_cast<int>(number(line, "repetitions"))};
+    if (field(line, "memory_bytes")) {
+      made.row.memory = {static_cast<std::int64_t>(number(line, "memory_bytes")),
+                         static_cast<std::int64_t>(number(line, "memory_in_use_bytes"))};
+    }
     made.results = field(line, "results").value_or("");
     made.has_own_numbers = number(line, "own_numbers") != 0;
     report.rows.push_back(std::move(made));

@@ -18,6 +18,7 @@ struct Prepared {
   std::optional<int> nodes;  ///< of the executable as planned; nothing where there is no graph
   std::optional<int> edges;
   std::optional<GraphCosts> costs;
+  std::optional<GraphMemory> memory;
   std::optional<bool> verified;  ///< nothing: there was nothing to compare
   std::string failure;           ///< what did not hold, if anything
   std::string note;              ///< the row's

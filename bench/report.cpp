@@ -89,6 +89,12 @@ void write_row(Json& json, const Row& row) {
   write_cost(json, row, "record_us", &GraphCosts::record_us);
   write_cost(json, row, "instantiate_us", &GraphCosts::instantiate_us);
   write_cost(json, row, "first_replay_us", &GraphCosts::first_replay_us);
+  const auto bytes = [&](const char* key, std::int64_t GraphMemory::*member) {
+    json.key(key);
+    row.memory ? json.value((*row.memory).*member) : json.null();
+  };
+  bytes("memory_bytes", &GraphMemory::taken);
+  bytes("memory_in_use_bytes", &GraphMemory::in_use);
   json.key("repetitions").value(row.timing.repetitions);
   json.key("verified");
   row.verified ? json.value(*row.verified) : json.null();
@@ -142,6 +148,21 @@ void print_counts(std::ostream& out, const std::vector<Row>& rows) {
         << fixed(row.counts->allocations, 2);
     if (row.counts->api_calls) out << ", CUDA calls " << fixed(*row.counts->api_calls, 2) << names;
     out << '\n';
+  }
+}
+
+void print_memory(std::ostream& out, const std::vector<Row>& rows) {
+  if (std::none_of(rows.begin(), rows.end(), [](const Row& row) { return row.memory.has_value(); })) return;
+  out << "\nMemory of graphs, their results included, in KiB:\n";
+  char line[160];
+  std::snprintf(line, sizeof line, "  %-18s %-7s %-23s %12s %12s\n", "workload", "device", "mode", "taken", "in use");
+  out << line;
+  for (const Row& row : rows) {
+    if (!row.memory) continue;
+    const auto kib = [](std::int64_t bytes) { return fixed(static_cast<double>(bytes) / 1024, 1); };
+    std::snprintf(line, sizeof line, "  %-18s %-7s %-23s %12s %12s\n", row.workload.c_str(), row.device.c_str(),
+                  row.mode.c_str(), kib(row.memory->taken).c_str(), kib(row.memory->in_use).c_str());
+    out << line;
   }
 }
 

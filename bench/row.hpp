@@ -25,6 +25,7 @@ struct Row {
   std::optional<int> nodes;
   std::optional<int> edges;
   std::optional<GraphCosts> costs;
+  std::optional<GraphMemory> memory;
   std::optional<bool> verified;
   std::string note;  ///< how it calculates, where not as eager calls do
   std::optional<StepCounts> counts;

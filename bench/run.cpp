@@ -80,6 +80,7 @@ class Session {
     measure_peers();
     print_head(out_);
     for_each_workload([this](const Workload& workload, Device device) { measure_group(workload, device); });
+    if (!options_.peers.empty()) print_memory(out_, outcome_.rows);
     if (!missing_.empty()) out_ << '\n';
     for (const std::string& line : missing_) out_ << line << '\n';
   }
@@ -228,6 +229,7 @@ class Session {
     row.nodes = candidate.prepared.nodes;
     row.edges = candidate.prepared.edges;
     row.costs = candidate.prepared.costs;
+    row.memory = candidate.prepared.memory;
     row.verified = candidate.prepared.verified;
     row.note = candidate.prepared.note;
     return row;

@@ -38,6 +38,7 @@ class Program:
     first_results: Callable[[], Iterable]  # of a step from the very beginning, as NumPy arrays
     note: str = ""  # the arithmetic
     has_own_numbers: bool = False  # it draws other random numbers than Refrain
+    memory: tuple[int, int] | None = None  # bytes of a graph's temporaries and results: set aside, and at once in use
 
 
 # Mode, and what makes the program.
@@ -129,6 +130,8 @@ def measure(workload: str, mode: str, make: Callable[[], Program], options: argp
         if program.has_own_numbers:
             row["note"] += f"; {OWN_NUMBERS}"
         row["own_numbers"] = int(program.has_own_numbers)
+        if program.memory:
+            row["memory_bytes"], row["memory_in_use_bytes"] = program.memory
         if options.results:
             path = Path(options.results) / f"{workload}.{mode}"
             write_results(path, program.first_results())

@@ -27,7 +27,7 @@ def makers(kind):
     torch.set_grad_enabled(False)
     synchronize = torch.cuda.synchronize if is_cuda else lambda: None
 
-    def program(step, issue, results_of, note, has_own_numbers):
+    def program(step, issue, results_of, note, has_own_numbers, memory=None):
         """`results_of`: what `issue` gave, where the results are elsewhere."""
 
         def first_results():
@@ -37,7 +37,12 @@ def makers(kind):
             given = issue()
             return [result.detach().double().cpu().numpy() for result in (results_of() if results_of else given)]
 
-        return measuring.Program(issue, synchronize, first_results, note, step.is_random and has_own_numbers)
+        return measuring.Program(issue, synchronize, first_results, note, step.is_random and has_own_numbers, memory)
+
+    def pool_bytes(pool):
+        """What the allocator has set aside for a graph's private pool."""
+        segments = torch.cuda.memory_snapshot()
+        return sum(segment["total_size"] for segment in segments if segment.get("segment_pool_id") == pool)
 
     def eager(make):
         step = make(device)
@@ -56,10 +61,14 @@ def makers(kind):
             for _ in range(WARM_UPS):
                 step.call(*step.tensors)
         torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        with torch.cuda.graph(graph, pool=pool):
             results = step.call(*step.tensors)
-        return program(step, graph.replay, step.results or (lambda: results), EXACT, False)
+        at_once = torch.cuda.max_memory_allocated() - before
+        return program(step, graph.replay, step.results or (lambda: results), EXACT, False, (pool_bytes(pool), at_once))
 
     def compiled(make):
         step = make(device, fused=False) if make is torch_programs.adam else make(device)
