@@ -4,6 +4,7 @@
 #include "graph/draft.hpp"
 #include "graph/passes/ancestors.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -39,9 +40,9 @@ struct Life {
     }
     return true;
   }
-  /// Whether they are thought to be over so early that the other's uses could wait for them and begin no later.
-  bool is_over_for(const Life& other, double crossing_us) const {
-    return end < other.begin && end_us + crossing_us <= other.begin_us;
+  /// Whether they are thought to be over so long before the other's begin.
+  bool is_over_for(const Life& other, double lead_us) const {
+    return end < other.begin && std::isfinite(end_us) && end_us + lead_us <= other.begin_us;
   }
 };
 

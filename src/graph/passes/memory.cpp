@@ -20,8 +20,12 @@ namespace {
 constexpr std::size_t most_pairs = std::size_t{1} << 20;
 constexpr std::size_t most_tries = 256;
 
-/// Times what is live at once along the list: where more is needed, commands wait for others in its favour.
+/// Times what is live at once along the list: where a layout is larger, commands wait for others in its favour.
 constexpr double enough = 1.1;
+/// Times how long the plan takes: what waits may make of it. Less is within what the model knows.
+constexpr double most_delay = 1.03;
+/// How much later a command may begin for one wait, in microseconds, from what gives the smallest layout on.
+constexpr double allowances_us[] = {std::numeric_limits<double>::infinity(), 2, 1, 0};
 
 /// Where a life lies.
 struct Placed {
@@ -34,10 +38,10 @@ struct Placed {
 struct Order {
   const Ancestors& ancestors;
   bool is_line;
-  double crossing_us;  ///< before what waits for that, where it is thought to be over anyway; infinite: nothing does
+  double lead_us;  ///< what is thought to be over so long before may be waited for; infinite: nothing is
 
   bool allows(const Life& earlier, const Life& later) const {
-    return earlier.ends_before(later, ancestors) || earlier.is_over_for(later, crossing_us);
+    return earlier.ends_before(later, ancestors) || earlier.is_over_for(later, lead_us);
   }
 };
 
@@ -192,6 +196,29 @@ Waits waits_for(const std::vector<Life>& lives, const Layout& layout, const Ance
   return waits;
 }
 
+/// What the waits make of the plan's time, times what it was thought to take.
+double delay_by(const std::vector<Step>& steps, const Waits& waits, double crossing_us) {
+  std::vector<std::vector<int>> waited_for(steps.size());
+  for (const auto& [before, after] : waits) waited_for[static_cast<std::size_t>(after)].push_back(before);
+  std::vector<double> ends;
+  double planned = 0;
+  double last = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    double begin = steps[i].begin_us;
+    for (const int before : steps[i].dependencies) {
+      const auto k = static_cast<std::size_t>(before);
+      const bool is_crossing = steps[i].begin_us - steps[k].end_us >= crossing_us;
+      begin = std::max(begin, ends[k] + (is_crossing ? crossing_us : 0));
+    }
+    for (const int before : waited_for[i])
+      begin = std::max(begin, ends[static_cast<std::size_t>(before)] + crossing_us);
+    ends.push_back(begin + steps[i].end_us - steps[i].begin_us);
+    planned = std::max(planned, steps[i].end_us);
+    last = std::max(last, ends.back());
+  }
+  return last / planned;
+}
+
 /// Adds the waits, and leaves out what follows from others.
 void add_waits(std::vector<Step>& steps, const Waits& waits) {
   for (const auto& [before, after] : waits) steps[static_cast<std::size_t>(after)].dependencies.push_back(before);
@@ -209,6 +236,22 @@ void add_waits(std::vector<Step>& steps, const Waits& waits) {
   }
 }
 
+/// Makes the layout smaller by waits that cost next to no time; returns those.
+Waits wait_for_less(const DeviceLives& of, const std::vector<Step>& steps, const Ancestors& ancestors,
+                    double crossing_us, Layout& layout) {
+  Waits chosen;
+  for (const double allowance : allowances_us) {
+    if (static_cast<double>(layout.size) <= enough * static_cast<double>(of.live_bytes)) break;
+    Layout smaller = place(of, {ancestors, false, crossing_us - allowance});
+    if (smaller.size >= layout.size) continue;
+    Waits waits = waits_for(of.lives, smaller, ancestors);
+    if (delay_by(steps, waits, crossing_us) > most_delay) continue;
+    layout = std::move(smaller);
+    chosen = std::move(waits);
+  }
+  return chosen;
+}
+
 }  // namespace
 
 void plan_memory(Draft& draft) { plan_memory(draft, costs_of(draft.program.device.kind)); }
@@ -223,15 +266,14 @@ void plan_memory(Draft& draft, const DeviceCosts& costs) {
   Waits waits;
   for (const DeviceLives& of : find_lives(draft, &ancestors)) {
     Layout layout = place(of, {ancestors, is_line, std::numeric_limits<double>::infinity()});
-    if (!is_line && static_cast<double>(layout.size) > enough * static_cast<double>(of.live_bytes)) {
-      Layout smaller = place(of, {ancestors, is_line, costs.crossing});
-      if (smaller.size < layout.size) {
-        const Waits more = waits_for(of.lives, smaller, ancestors);
-        draft.say("memory: " + std::to_string(smaller.size) + " bytes in place of " + std::to_string(layout.size) +
-                  ", for commands wait for others that have done with them by then");
-        waits.insert(waits.end(), more.begin(), more.end());
-        layout = std::move(smaller);
+    if (!is_line) {
+      const std::int64_t without = layout.size;
+      const Waits more = wait_for_less(of, draft.steps, ancestors, costs.crossing, layout);
+      if (!more.empty()) {
+        draft.say("memory: " + std::to_string(layout.size) + " bytes in place of " + std::to_string(without) +
+                  ", for commands wait for others that have done with them by then, or nearly");
       }
+      waits.insert(waits.end(), more.begin(), more.end());
     }
     for (std::size_t i = 0; i < of.lives.size(); ++i) draft.blocks[of.lives[i].block].offset = layout.begins[i];
     draft.say("memory: " + std::to_string(layout.size) + " bytes for temporaries of " + std::to_string(of.total_bytes) +
