@@ -50,10 +50,7 @@ class HostEngine::Frame {
  public:
   Frame(const HostEngine& engine, const Expression& expression, void* const* addresses,
         std::span<const kernels::Value> scalars)
-      : engine_(engine),
-        expression_(expression),
-        outputs_(expression_.outputs.size()),
-        segments_(expression_.windows.size()) {
+      : engine_(engine), expression_(expression), outputs_(expression_.outputs.size()) {
     const std::size_t arrays = expression_.arrays();
     const std::size_t draws = expression_.draws.size();
     const std::size_t values = scalars.size() + engine.singles_.size();
@@ -70,7 +67,8 @@ class HostEngine::Frame {
     }
     addresses_ = addresses;
     singles_ = scalars_ + scalars.size();
-    for (const Op& op : engine.singles_) engine.run_op(*this, op, {0, 1});
+    constexpr Segment one[] = {{0, 1}};
+    for (const Op& op : engine.singles_) engine.run_op(*this, op, one);
   }
 
   /// All arrays at this position, the first of n of a tile.
@@ -86,7 +84,14 @@ class HostEngine::Frame {
       for (int axis = 0; axis < expression_.ndim; ++axis) offset += index[axis] * expression_.layout(i).strides[axis];
       at_[i].data = static_cast<std::byte*>(addresses_[i]) + offset * element_size(expression_.layout(i).type);
     }
-    if (!segments_.empty()) find_segments(expression_, index, n, segments_);
+    if (!expression_.windows.empty()) {
+      segments_ = engine_.known_segments(position, n);
+      if (segments_ == nullptr) {
+        found_.resize(expression_.windows.size());
+        find_segments(expression_, index, n, found_);
+        segments_ = &found_;
+      }
+    }
     for (std::size_t i = 0; i < expression_.inputs.size(); ++i) {
       if (engine_.rooms_[i] < 0) continue;
       const Layout& from = expression_.inputs[i];
@@ -102,7 +107,7 @@ class HostEngine::Frame {
   }
 
   /// What of the tile lies within a window.
-  const std::vector<Segment>& segments(int window) const { return segments_[static_cast<std::size_t>(window)]; }
+  const std::vector<Segment>& segments(int window) const { return (*segments_)[static_cast<std::size_t>(window)]; }
 
   /// Operand 0 within a window of the tile, else operand 1; the result may lie where one of them does.
   void choose(const Op& op, std::int64_t n) const {
@@ -156,7 +161,8 @@ class HostEngine::Frame {
   kernels::u64* singles_;
   void* const* addresses_;
   std::int64_t first_drawn_ = 0;
-  std::vector<std::vector<Segment>> segments_;  ///< by window
+  const Segments* segments_ = nullptr;
+  Segments found_;
 };
 
 HostEngine::HostEngine(std::shared_ptr<const Expression> expression)
@@ -166,6 +172,7 @@ HostEngine::HostEngine(std::shared_ptr<const Expression> expression)
   } else {
     find_rooms();
     place_values();
+    if (is_one_row_) segments_ = find_all_segments(*expression_, tile);
   }
 }
 
@@ -340,30 +347,36 @@ std::int64_t HostEngine::row_of(const Expression& expression) const noexcept {
   return is_one_row_ ? expression.size : expression.extents[expression.ndim - 1];
 }
 
-void HostEngine::run_op(const Frame& frame, const Op& op, Segment segment) const {
-  const auto [begin, end] = segment;
+const Segments* HostEngine::known_segments(std::int64_t position, std::int64_t n) const noexcept {
+  const auto number = static_cast<std::size_t>(position / tile);
+  const bool is_tile = position % tile == 0 && n == std::min(tile, expression_->size - position);
+  return is_tile && number < segments_.size() ? &segments_[number] : nullptr;
+}
+
+void HostEngine::run_op(const Frame& frame, const Op& op, std::span<const Segment> segments) const {
   RowInput inputs[kernels::max_inputs];
-  for (int k = 0; k < op.operand_count; ++k) {
-    inputs[k] = moved_on(frame.input(op.operands[k]), begin, op.operand_bytes[k]);
+  for (int k = 0; k < op.operand_count; ++k) inputs[k] = frame.input(op.operands[k]);
+  const RowOutput out = frame.output(op.result);
+  for (const auto [begin, end] : segments) {
+    RowInput own[kernels::max_inputs];
+    for (int k = 0; k < op.operand_count; ++k) own[k] = moved_on(inputs[k], begin, op.operand_bytes[k]);
+    if (op.take == nullptr) {
+      op.row(own, moved_on(out, begin, op.bytes), end - begin);
+      continue;
+    }
+    const Layout& from = expression_->inputs[static_cast<std::size_t>(op.taken_from)];
+    const RowInput source = moved_on(frame.input({Source::Kind::memory, op.taken_from}), begin, op.bytes);
+    op.take(*from.taken, source, own[0], moved_on(out, begin, op.bytes), end - begin);
   }
-  const RowOutput out = moved_on(frame.output(op.result), begin, op.bytes);
-  if (op.take == nullptr) {
-    op.row(inputs, out, end - begin);
-    return;
-  }
-  const Layout& from = expression_->inputs[static_cast<std::size_t>(op.taken_from)];
-  const RowInput source = moved_on(frame.input({Source::Kind::memory, op.taken_from}), begin, op.bytes);
-  op.take(*from.taken, source, inputs[0], out, end - begin);
 }
 
 void HostEngine::run_tile(Frame& frame, std::int64_t n) const {
+  const Segment whole[] = {{0, n}};
   for (const Op& op : ops_) {
     if (op.window >= 0) {
       frame.choose(op, n);
-    } else if (op.part < 0) {
-      run_op(frame, op, {0, n});
     } else {
-      for (const Segment segment : frame.segments(op.part)) run_op(frame, op, segment);
+      run_op(frame, op, op.part < 0 ? std::span<const Segment>(whole) : frame.segments(op.part));
     }
   }
   for (const Store& store : stores_) {

@@ -65,7 +65,9 @@ class HostEngine {
   bool writes_into_choice(std::size_t instruction, const std::vector<std::size_t>& last_use) const;
   std::vector<bool> find_singles() const;
   Source result_of(std::size_t instruction, std::vector<int>& free_registers);
-  void run_op(const Frame& frame, const Op& op, Segment segment) const;
+  void run_op(const Frame& frame, const Op& op, std::span<const Segment> segments) const;
+  /// What of n positions lies within each window, where that is known already.
+  const Segments* known_segments(std::int64_t position, std::int64_t n) const noexcept;
   /// Positions of an expression of this structure that all arrays walk through in one line, or are fetched.
   std::int64_t row_of(const Expression& expression) const noexcept;
   void run_tile(Frame& frame, std::int64_t n) const;
@@ -80,8 +82,9 @@ class HostEngine {
   std::vector<Store> stores_;
   std::vector<int> parts_;  ///< by instruction: the only window that its value is needed in; -1: there is none
   int registers_ = 0;
-  std::vector<int> rooms_;   ///< by input: the register for elements that do not lie in one line; -1: they always do
-  bool is_one_row_ = false;  ///< all positions are in one line
+  std::vector<int> rooms_;  ///< by input: the register for elements that do not lie in one line; -1: they always do
+  std::vector<Segments> segments_;        ///< by tile
+  bool is_one_row_ = false;               ///< all positions are in one line
   std::unique_ptr<const HostRows> rows_;  ///< of an expression with reductions, in place of all that
 };
 

@@ -26,8 +26,7 @@ std::vector<int> find_parts(const Expression& expression) {
   return parts;
 }
 
-void find_segments(const Expression& expression, std::int64_t* index, std::int64_t n,
-                   std::vector<std::vector<Segment>>& segments) {
+void find_segments(const Expression& expression, std::int64_t* index, std::int64_t n, Segments& segments) {
   const int last = expression.ndim - 1;
   for (auto& of_window : segments) of_window.clear();
   for (std::int64_t at = 0; at < n;) {
@@ -54,6 +53,18 @@ void find_segments(const Expression& expression, std::int64_t* index, std::int64
       ++index[axis - 1];
     }
   }
+}
+
+std::vector<Segments> find_all_segments(const Expression& expression, std::int64_t tile) {
+  constexpr std::int64_t most_positions = 1 << 16;  // of more, finding them is little beside the ops
+  std::vector<Segments> all;
+  if (expression.windows.empty() || expression.size > most_positions) return all;
+  std::int64_t index[kernels::max_ndim] = {};
+  for (std::int64_t at = 0; at < expression.size; at += tile) {
+    all.emplace_back(expression.windows.size());
+    find_segments(expression, index, std::min(tile, expression.size - at), all.back());
+  }
+  return all;
 }
 
 RowInput fetch_parts(kernels::Type type, const RowInput& row, const std::vector<Segment>& segments, std::int64_t n,

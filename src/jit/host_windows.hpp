@@ -19,9 +19,13 @@ struct Segment {
   std::int64_t end;
 };
 
+using Segments = std::vector<std::vector<Segment>>;  ///< by window
+
 /// By window, what of n positions lies in it: those from `index`, one entry an axis, on, which is moved on by them.
-void find_segments(const Expression& expression, std::int64_t* index, std::int64_t n,
-                   std::vector<std::vector<Segment>>& segments);
+void find_segments(const Expression& expression, std::int64_t* index, std::int64_t n, Segments& segments);
+
+/// Those of each tile of so many positions; none where they are many.
+std::vector<Segments> find_all_segments(const Expression& expression, std::int64_t tile);
 
 /// The elements of a row of n that lie in the segments, copied to `room`; the others are 0.
 kernels::RowInput fetch_parts(kernels::Type type, const kernels::RowInput& row, const std::vector<Segment>& segments,
