@@ -2,6 +2,7 @@
 
 #include "host/crew.hpp"
 #include "jit/expression.hpp"
+#include "jit/rows.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/random_plan.hpp"
 
@@ -85,8 +86,8 @@ double draws_ns(kernels::Distribution distribution, Type type, std::int64_t size
 }
 
 /// A chunk's elements along rows; across them where rows lie side by side, which takes about twice as long.
-double element_ns(const kernels::ReduceArgs& args) {
-  switch (args.op) {
+double element_ns(kernels::ReduceOp op) {
+  switch (op) {
     case kernels::ReduceOp::argmin:
     case kernels::ReduceOp::argmax: return 1;
     case kernels::ReduceOp::var: return 0.4;
@@ -94,6 +95,49 @@ double element_ns(const kernels::ReduceArgs& args) {
     case kernels::ReduceOp::softmax: return 2.6;
     default: return 0.2;
   }
+}
+
+constexpr double row_ns = 15;
+constexpr double taken_ns = 1.5;
+constexpr double moved_ns = 0.1;
+
+/// Of each of an expression's positions, or each of its rows.
+double instruction_ns(const jit::Expression& expression, const jit::Instruction& instruction) {
+  using Kind = jit::Instruction::Kind;
+  switch (instruction.kind) {
+    case Kind::op: return op_ns(instruction.op, instruction.in_type);
+    case Kind::take: return taken_ns;
+    case Kind::choose: return moved_ns;
+    case Kind::load:
+      return expression.inputs[static_cast<std::size_t>(instruction.number)].wraps.empty() ? 0 : moved_ns;
+    default: return 0;
+  }
+}
+
+double expression_ns(const jit::Expression& expression) {
+  const auto size = static_cast<double>(expression.size);
+  const double rows = expression.has_rows() ? static_cast<double>(expression.rows()) : 0;
+  const jit::RowPlan plan(expression);
+  double ns = 0;
+  for (std::size_t i = 0; i < expression.code.size(); ++i) {
+    const jit::Instruction& instruction = expression.code[i];
+    if (instruction.kind == jit::Instruction::Kind::reduce) {
+      const auto& reduction = expression.reductions[static_cast<std::size_t>(instruction.number)];
+      ns += size * element_ns(reduction.op) + rows * row_ns;
+    } else {
+      ns += (plan.is_of_rows[i] && rows != 0 ? rows : size) * instruction_ns(expression, instruction);
+    }
+  }
+  for (const jit::Draw& draw : expression.draws) {
+    ns += draws_ns(draw.distribution, draw.type, expression.size, expression.grid);
+  }
+  double bytes = 0;
+  for (std::size_t i = 0; i < expression.arrays(); ++i) {
+    const jit::Layout& array = expression.layout(i);
+    const double elements = array.is_single ? 1 : expression.is_of_rows(array) ? rows : size;
+    bytes += elements * static_cast<double>(element_size(array.type));
+  }
+  return ns + memory_ns(bytes);
 }
 
 }  // namespace
@@ -118,8 +162,7 @@ Split split_of(const runtime::ReduceCommand& command) {
   const kernels::ReduceArgs& args = command.args;
   const std::int64_t size = args.rows * args.n;
   if (size < least_size) return {};
-  constexpr double row_ns = 15;
-  return split_of_ns(static_cast<double>(size) * element_ns(args) + static_cast<double>(args.rows) * row_ns +
+  return split_of_ns(static_cast<double>(size) * element_ns(args.op) + static_cast<double>(args.rows) * row_ns +
                      memory_ns(static_cast<double>(size * element_size(args.in_type))));
 }
 
@@ -129,7 +172,7 @@ Split split_of(const runtime::MoveCommand& command) {
   const auto size = static_cast<double>(args.size);
   const double bytes =
       size * static_cast<double>(element_size(args.type)) * (args.op == kernels::MoveOp::gather ? 2 : 1);
-  return split_of_ns(size * (args.has_indices ? 1.5 : 0.1) + memory_ns(bytes));
+  return split_of_ns(size * (args.has_indices ? taken_ns : moved_ns) + memory_ns(bytes));
 }
 
 Split split_of(const runtime::RandomCommand& command) {
@@ -139,23 +182,13 @@ Split split_of(const runtime::RandomCommand& command) {
                      memory_ns(static_cast<double>(args.size * element_size(args.type))));
 }
 
-Split split_of(const runtime::FusedCommand& command) {
-  const jit::Expression& expression = *command.expression;
-  auto size = static_cast<double>(expression.size);
-  for (const auto& part : command.further) size += static_cast<double>(part->size);
-  double ns = 0;
-  for (const jit::Instruction& instruction : expression.code) {
-    if (instruction.kind == jit::Instruction::Kind::op) ns += size * op_ns(instruction.op, instruction.in_type);
-  }
-  for (const jit::Draw& draw : expression.draws) {
-    ns += draws_ns(draw.distribution, draw.type, expression.size, expression.grid);
-  }
-  double bytes = 0;
-  for (const auto* arrays : {&expression.inputs, &expression.outputs}) {
-    for (const jit::Layout& array : *arrays) bytes += size * static_cast<double>(element_size(array.type));
-  }
-  return split_of_ns(ns + memory_ns(bytes));
+double estimated_ns(const runtime::FusedCommand& command) {
+  double ns = expression_ns(*command.expression);
+  for (const auto& part : command.further) ns += expression_ns(*part);
+  return ns;
 }
+
+Split split_of(const runtime::FusedCommand& command) { return split_of_ns(estimated_ns(command)); }
 
 Split split_of_copy(std::int64_t bytes) { return split_of_ns(memory_ns(2 * static_cast<double>(bytes))); }
 

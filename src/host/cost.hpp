@@ -14,6 +14,8 @@ kernels::Split split_of(const runtime::ReduceCommand& command);
 kernels::Split split_of(const runtime::MoveCommand& command);
 kernels::Split split_of(const runtime::RandomCommand& command);
 kernels::Split split_of(const runtime::FusedCommand& command);
+/// What it takes on one thread, in nanoseconds.
+double estimated_ns(const runtime::FusedCommand& command);
 /// Of a copy of bytes.
 kernels::Split split_of_copy(std::int64_t bytes);
 
