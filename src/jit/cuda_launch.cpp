@@ -116,4 +116,14 @@ CudaLaunch cuda_launch_of_parts(const Expression& expression, Further further, c
   return launch;
 }
 
+std::int64_t blocks_of(const Expression& expression, Further further, std::span<const kernels::RandomArgs> draws,
+                       int multiprocessors) {
+  const std::size_t parts = 1 + further.size();
+  const std::vector<void*> addresses(parts * expression.arrays(), nullptr);
+  const std::vector<kernels::Value> scalars(parts * expression.scalars.size());
+  const LaunchShape shape = launch_shape(expression, further, multiprocessors);
+  if (!further.empty()) return cuda_launch_of_parts(expression, further, shape, addresses.data(), scalars).grid;
+  return cuda_launch(expression, shape, addresses.data(), scalars, draws, multiprocessors).grid;
+}
+
 }  // namespace refrain::jit

@@ -36,6 +36,10 @@ CudaLaunch cuda_launch(const Expression& expression, const LaunchShape& shape, v
 CudaLaunch cuda_launch_of_parts(const Expression& expression, Further further, const LaunchShape& shape,
                                 void* const* addresses, std::span<const kernels::Value> scalars);
 
+/// The blocks of a launch, where all arrays are aligned.
+std::int64_t blocks_of(const Expression& expression, Further further, std::span<const kernels::RandomArgs> draws,
+                       int multiprocessors);
+
 /// A header that sources include.
 struct KernelSource {
   const char* name;

@@ -35,6 +35,7 @@ Passes turns(bool is_programmatic = true) {
 /// Fused, but for what reads other positions.
 Passes fused_turns() {
   Passes passes;
+  passes.scalars = false;
   passes.in_place = false;
   return passes;
 }

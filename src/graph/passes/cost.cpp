@@ -22,10 +22,11 @@
 
 #include "graph/passes/cost.hpp"
 
-#include "jit/expression.hpp"
+#include "jit/cuda_source.hpp"
 #include "kernels/elementwise.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace refrain::graph {
 
@@ -100,21 +101,15 @@ double estimate_us(const runtime::Command& command) {
 
 double most_delay_us() { return cuda_costs.node; }
 
-std::int64_t waiting_blocks(const runtime::Command& command) {
+std::int64_t waiting_blocks(const runtime::Command& command, int multiprocessors) {
   const auto& payload = command.payload;
   if (const auto* elementwise = std::get_if<runtime::ElementwiseCommand>(&payload)) {
     return blocks_for(elementwise->args.size, kernels::element_size(elementwise->args.out_type));
   }
   if (const auto* fused = std::get_if<runtime::FusedCommand>(&payload)) {
-    const jit::Expression& expression = *fused->expression;
-    if (!expression.draws.empty()) return expression.grid;
-    int widest = 1;
-    for (const auto* layouts : {&expression.inputs, &expression.outputs}) {
-      for (const jit::Layout& layout : *layouts) widest = std::max<int>(widest, kernels::element_size(layout.type));
-    }
-    std::int64_t blocks = blocks_for(expression.size, widest);
-    for (const auto& part : fused->further) blocks += blocks_for(part->size, widest);
-    return blocks;
+    std::vector<kernels::RandomArgs> draws;
+    for (const runtime::RandomCommand& draw : fused->draws) draws.push_back(draw.args);
+    return jit::blocks_of(*fused->expression, fused->further, draws, multiprocessors);
   }
   if (const auto* move = std::get_if<runtime::MoveCommand>(&payload)) {
     return blocks_for(move->args.size, kernels::element_size(move->args.type));

@@ -43,8 +43,8 @@ double estimate_us(const runtime::Command& command);
 double most_delay_us();
 
 /// The blocks of a kernel that waits for its dependency itself (kernels/dependency.hpp); 0 where the command is none
-/// such.
-std::int64_t waiting_blocks(const runtime::Command& command);
+/// such. `multiprocessors`: the device's.
+std::int64_t waiting_blocks(const runtime::Command& command, int multiprocessors);
 
 /// Of kernels with more blocks a programmatic edge makes the next one's blocks take up room that they still need.
 /// `multiprocessors`: the device's.

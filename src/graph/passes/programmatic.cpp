@@ -14,14 +14,15 @@ void mark_programmatic(Draft& draft) {
   }
   int marked = 0;
   int large = 0;
-  const std::int64_t most = most_waiting_blocks(device_properties(draft.program.device).multiprocessors);
+  const int multiprocessors = device_properties(draft.program.device).multiprocessors;
+  const std::int64_t most = most_waiting_blocks(multiprocessors);
   for (Step& step : draft.steps) {
     if (step.dependencies.size() != 1) continue;
     const auto number = static_cast<std::size_t>(step.dependencies[0]);
     const Step& before = draft.steps[number];
     if (followers[number] != 1 || before.command->device != step.command->device) continue;
-    const std::int64_t blocks = waiting_blocks(*step.command);
-    const std::int64_t blocks_before = waiting_blocks(*before.command);
+    const std::int64_t blocks = waiting_blocks(*step.command, multiprocessors);
+    const std::int64_t blocks_before = waiting_blocks(*before.command, multiprocessors);
     if (blocks == 0 || blocks_before == 0) continue;
     if (blocks > most || blocks_before > most) {
       ++large;
