@@ -117,8 +117,8 @@ struct Binder {
   static void run_last(const BoundCommand& bound, const runtime::FusedCommand& fused) {
     if (fused.last == nullptr) return;
     const std::size_t parts = 1 + fused.further.size();
-    bound.last_engine_->run_part(*fused.last, bound.addresses_.data() + parts * fused.expression->arrays(),
-                                 std::span(fused.scalars).subspan(parts * fused.expression->scalars.size()));
+    bound.last_engine_->run(bound.addresses_.data() + parts * fused.expression->arrays(),
+                            std::span(fused.scalars).subspan(parts * fused.expression->scalars.size()), {}, {});
   }
 
   BoundCommand::Run operator()(runtime::FusedCommand& command) const {

@@ -1,51 +1,140 @@
 #include "jit/cuda_last.hpp"
 
 #include "jit/cuda_text.hpp"
+#include "jit/rows.hpp"
 #include "kernels/elementwise.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
 namespace refrain::jit {
 
-void write_last(std::ostream& text, const Expression& last) {
-  text << "struct Last {\n  void* arrays[" << last.arrays() << "];\n";
-  if (!last.scalars.empty()) text << "  u64 scalars[" << last.scalars.size() << "];\n";
-  // The block's barrier comes before its count, and the last block's reads after all counts.
-  text << "  u64* blocks;\n};\n"
-          "__device__ __forceinline__ void finish(const Last& args) {\n"
-          "  __syncthreads();\n"
-          "  if (threadIdx.x != 0) return;\n"
-          "  __threadfence();\n"
-          "  if (atomicAdd(args.blocks, u64(1)) + 1 != gridDim.x) return;\n"
-          "  __threadfence();\n"
-          "  *args.blocks = 0;\n";
-  for (std::size_t i = 0; i < last.code.size(); ++i) {
-    const Instruction& instruction = last.code[i];
-    const auto number = static_cast<std::size_t>(instruction.number);
-    const std::string type = stored_name(instruction.type);
-    text << "  const " << type << " v" << i << " = ";
-    if (instruction.kind == Instruction::Kind::load) {
-      text << "*static_cast<const " << type << "*>(args.arrays[" << last.outputs.size() + number << "])";
-    } else if (instruction.kind == Instruction::Kind::scalar) {
-      text << "from_bits<" << type << ">(args.scalars[" << number << "])";
-    } else {
-      text << op_text(instruction, [&](int k) { return "v" + std::to_string(instruction.operands[k]); });
-    }
-    text << ";\n";
-  }
-  for (std::size_t i = 0; i < last.outputs.size(); ++i) {
-    text << "  *static_cast<" << stored_name(last.outputs[i].type) << "*>(args.arrays[" << i << "]) = v"
-         << last.results[i] << ";\n";
-  }
-  text << "}\n";
+namespace {
+
+using Kind = Instruction::Kind;
+
+bool is_integer_sum(const Reduction& reduction) {
+  return reduction.op == kernels::ReduceOp::sum && reduction.acc_type == kernels::Type::int64 &&
+         reduction.out_type == kernels::Type::int64 && reduction.divisor == 1 && !reduction.root;
 }
+
+/// Writes what is computed, value by value.
+class Writer {
+ public:
+  Writer(std::ostream& text, const Expression& last) : text_(text), e_(last), plan_(last) {}
+
+  void write() {
+    const bool has_row = e_.has_rows();
+    text_ << "struct Last {\n  void* arrays[" << e_.arrays() << "];\n";
+    if (!e_.scalars.empty()) text_ << "  u64 scalars[" << e_.scalars.size() << "];\n";
+    if (has_row) text_ << "  i64 n;\n  i64 strides[" << e_.arrays() << "];\n";
+    // The block's barrier comes before its count, and the last block's reads after all counts.
+    text_ << "  u64* blocks;\n};\n"
+             "__device__ __forceinline__ void finish(const Last& args) {\n"
+             "  __shared__ bool is_last;\n"
+             "  __syncthreads();\n"
+             "  if (threadIdx.x == 0) {\n"
+             "    __threadfence();\n"
+             "    is_last = atomicAdd(args.blocks, u64(1)) + 1 == gridDim.x;\n"
+             "    if (is_last) *args.blocks = 0;\n"
+             "  }\n"
+             "  __syncthreads();\n"
+             "  if (!is_last) return;\n"
+             "  __threadfence();\n";
+    if (has_row) {
+      write_sums();
+    } else {
+      text_ << "  if (threadIdx.x != 0) return;\n";
+    }
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      if (!has_row || (is_of_row(i) && plan_.phase[i] > 0)) write_value(i);
+    }
+    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
+      text_ << "  *static_cast<" << stored_name(e_.outputs[i].type) << "*>(args.arrays[" << i << "]) = v"
+            << e_.results[i] << ";\n";
+    }
+    text_ << "}\n";
+  }
+
+ private:
+  bool is_of_row(std::size_t number) const { return plan_.is_of_rows[number]; }
+
+  /// What all elements have in common, then the sums, each thread's own first.
+  void write_sums() {
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      if (is_of_row(i) && plan_.phase[i] == 0) write_value(i);
+      if (e_.code[i].kind == Kind::reduce) text_ << "  u64 sum" << i << " = 0;\n";
+    }
+    text_ << "  for (i64 i = threadIdx.x; i < args.n; i += blockDim.x) {\n";
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      const Instruction& instruction = e_.code[i];
+      if (!is_of_row(i)) write_value(i);
+      if (instruction.kind != Kind::reduce) continue;
+      text_ << "  sum" << i << " += static_cast<u64>(Convert<i64, " << type_name(instruction.in_type) << ">::apply(v"
+            << instruction.operands[0] << "));\n";
+    }
+    text_ << "  }\n";
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      if (e_.code[i].kind == Kind::reduce) text_ << "  sum" << i << " = block_sum(sum" << i << ");\n";
+    }
+    text_ << "  if (threadIdx.x != 0) return;\n";
+  }
+
+  void write_value(std::size_t number) {
+    const Instruction& instruction = e_.code[number];
+    const std::string type = stored_name(instruction.type);
+    text_ << "  const " << type << " v" << number << " = ";
+    switch (instruction.kind) {
+      case Kind::load: {
+        const std::string array = std::to_string(e_.outputs.size() + static_cast<std::size_t>(instruction.number));
+        text_ << "static_cast<const " << type << "*>(args.arrays[" << array << "])["
+              << (e_.has_rows() && !is_of_row(number) ? "i * args.strides[" + array + "]" : "0") << "]";
+        break;
+      }
+      case Kind::scalar: text_ << "from_bits<" << type << ">(args.scalars[" << instruction.number << "])"; break;
+      case Kind::reduce: text_ << "static_cast<" << type << ">(sum" << number << ")"; break;
+      default: text_ << op_text(instruction, [&](int k) { return "v" + std::to_string(instruction.operands[k]); });
+    }
+    text_ << ";\n";
+  }
+
+  std::ostream& text_;
+  const Expression& e_;
+  const RowPlan plan_;
+};
+
+}  // namespace
+
+bool can_be_last(const Expression& expression) {
+  if (!expression.draws.empty() || expression.is_moved()) return false;
+  if (!expression.has_rows()) return expression.size == 1;
+  constexpr std::int64_t longest_row = 8192;  // of a block's threads 32 elements each
+  if (expression.rows() != 1 || expression.row_length() > longest_row) return false;
+  if (!std::all_of(expression.reductions.begin(), expression.reductions.end(), is_integer_sum)) return false;
+  const RowPlan plan(expression);
+  for (std::size_t i = 0; i < expression.code.size(); ++i) {
+    const Instruction& instruction = expression.code[i];
+    const auto first = static_cast<std::size_t>(std::max(instruction.operands[0], 0));
+    const bool is_element = !plan.is_of_rows[i];
+    const bool is_late_sum = instruction.kind == Kind::reduce && (plan.is_of_rows[first] || plan.phase[first] > 0);
+    if ((is_element && plan.phase[i] > 0) || is_late_sum) return false;
+  }
+  return std::all_of(expression.results.begin(), expression.results.end(),
+                     [&](int result) { return plan.is_of_rows[static_cast<std::size_t>(result)]; });
+}
+
+void write_last(std::ostream& text, const Expression& last) { Writer(text, last).write(); }
 
 void add_last(CudaLaunch& launch, const Expression& last, void* const* addresses,
               std::span<const kernels::Value> scalars, const void* blocks) {
   ParameterBlock packer;
   for (std::size_t i = 0; i < last.arrays(); ++i) packer.add(addresses[i]);
   for (std::size_t i = 0; i < scalars.size(); ++i) packer.add(kernels::scalar_bits(last.scalars[i], scalars[i]));
+  if (last.has_rows()) {
+    packer.add(last.row_length());
+    for (std::size_t i = 0; i < last.arrays(); ++i) packer.add(last.layout(i).strides[last.ndim - 1]);
+  }
   packer.add(blocks);
   launch.parameters.insert(launch.parameters.end(), packer.all.begin(), packer.all.end());
 }

@@ -10,6 +10,9 @@
 
 namespace refrain::jit {
 
+/// Whether it can be: single elements, or what integers of one row come to, whose order makes no difference.
+bool can_be_last(const Expression& expression);
+
 /// `Last`, and `finish`, which all threads of a kernel call at its end.
 void write_last(std::ostream& text, const Expression& last);
 

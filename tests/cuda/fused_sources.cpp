@@ -506,6 +506,37 @@ BOOST_AUTO_TEST_CASE(what_the_last_block_does_compiles_in_each_kind_of_kernel) {
   BOOST_TEST(launch.parameters.size() == 6 * sizeof(void*));
 }
 
+BOOST_AUTO_TEST_CASE(what_blocks_have_drawn_is_summed_by_the_last_one) {
+  Maker last(true);
+  last.made.size = last.made.extents[1] = 1000;
+  last.made.extents[0] = 1;
+  const int part = last.input(Type::int64, {0, 1});
+  const int factor = last.scalar(Type::float64);
+  last.made.reductions.push_back({kernels::ReduceOp::sum, Type::int64, Type::int64, Type::int64});
+  const auto op = [&](ElementwiseOp of, Type type, Type in_type, int a, int b) {
+    return last.add({Instruction::Kind::op, of, type, in_type, {a, b, -1}, 0});
+  };
+  const int sum =
+      last.add({Instruction::Kind::reduce, ElementwiseOp::copy, Type::int64, Type::int64, {part, -1, -1}, 0});
+  const int wide = op(ElementwiseOp::copy, Type::float64, Type::int64, sum, -1);
+  last.output(sum, {0, 0});
+  last.output(op(ElementwiseOp::mul, Type::float64, Type::float64, wide, factor), {0, 0});
+  BOOST_TEST(jit::can_be_last(last.made));
+  Maker drawing;
+  const int draw = drawing.draw(Distribution::randint32, Type::int32);
+  drawing.made.reductions.push_back({kernels::ReduceOp::sum, Type::int32, Type::int64, Type::int64});
+  drawing.made.parts = 1000;
+  drawing.output(
+      drawing.add({Instruction::Kind::reduce, ElementwiseOp::copy, Type::int64, Type::int32, {draw, -1, -1}, 0}));
+  drawing.require_compiled({}, &last.made);
+  // Rows whose order counts, and what is an element again, are work for a kernel of its own.
+  jit::Expression floating = last.made;
+  floating.reductions[0].acc_type = Type::float64;
+  BOOST_TEST(!jit::can_be_last(floating));
+  last.output(op(ElementwiseOp::add, Type::int64, Type::int64, part, sum), {0, 1});
+  BOOST_TEST(!jit::can_be_last(last.made));
+}
+
 BOOST_AUTO_TEST_CASE(small_work_is_spread_and_large_work_goes_by_16_bytes) {
   Maker maker;
   const int factor = maker.scalar(Type::float32);

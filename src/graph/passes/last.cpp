@@ -1,15 +1,17 @@
 // What makes single elements right after one fused command is done by that command's last block.
 
 #include "graph/passes/ancestors.hpp"
+#include "graph/passes/fusion_group.hpp"
 #include "graph/passes/passes.hpp"
 #include "graph/passes/regroup.hpp"
 #include "graph/passes/within.hpp"
-#include "jit/cuda_source.hpp"
-#include "kernels/elementwise.hpp"
+#include "jit/cuda_last.hpp"
+#include "kernels/random_plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,6 +25,11 @@ using runtime::FusedCommand;
 /// than another kernel.
 constexpr std::int64_t most_positions = 1 << 19;
 
+/// Positions of threads, of draws those that they are laid out over.
+std::int64_t positions_of(const jit::Expression& expression) {
+  return expression.draws.empty() ? expression.size : std::int64_t{expression.grid} * kernels::random_block;
+}
+
 class Last {
  public:
   explicit Last(Draft& draft) : draft_(draft), group_of_(draft.steps.size()) {
@@ -33,11 +40,13 @@ class Last {
     bool has_joined = false;
     for (std::size_t i = 0; i < draft_.steps.size(); ++i) {
       const Step& step = draft_.steps[i];
-      if (step.dependencies.size() != 1 || !makes_elements(*step.command)) continue;
+      if (step.dependencies.size() != 1) continue;
       const auto before = static_cast<std::size_t>(step.dependencies.front());
-      if (group_of_[before] != before || is_taken_.contains(before) || !can_end_with(before, i)) continue;
+      if (group_of_[before] != before || ends_.contains(before)) continue;
+      std::optional<Step> end = end_of(before, i);
+      if (!end || !can_end_with(before, *end)) continue;
       group_of_[i] = before;
-      is_taken_.insert(before);
+      ends_.emplace(before, std::move(*end));
       has_joined = true;
     }
     if (!has_joined) return;
@@ -47,34 +56,46 @@ class Last {
   }
 
  private:
-  bool can_end_with(std::size_t number, std::size_t next) const {
+  /// The step as what another one's last block does, where it can be. Rows only where their numbers are sums that
+  /// blocks have drawn: else a kernel of theirs has more than a block.
+  std::optional<Step> end_of(std::size_t before, std::size_t number) const {
+    const Step& step = draft_.steps[number];
+    const auto* first = std::get_if<FusedCommand>(&draft_.steps[before].command->payload);
+    if (first == nullptr || first->expression->has_rows() || !step.command->is_declared) return std::nullopt;
+    if (makes_elements(*step.command)) return as_fused(draft_, number);
+    const bool is_reduction = std::holds_alternative<runtime::ReduceCommand>(step.command->payload);
+    const auto* fused = std::get_if<FusedCommand>(&step.command->payload);
+    if (!first->expression->has_sums() || (fused == nullptr && !is_reduction)) return std::nullopt;
+    if (is_reduction && !FusionGroup::of(draft_, number)) return std::nullopt;
+    Step end = as_fused(draft_, number);
+    const auto& as_end = std::get<FusedCommand>(end.command->payload);
+    if (!as_end.further.empty() || as_end.last != nullptr || !jit::can_be_last(*as_end.expression)) return std::nullopt;
+    return end;
+  }
+
+  bool can_end_with(std::size_t number, const Step& end) const {
     const runtime::Command& command = *draft_.steps[number].command;
-    const auto* fused = std::get_if<FusedCommand>(&command.payload);
-    if (fused == nullptr || !command.is_declared || fused->expression->has_rows()) return false;
-    const runtime::Command& last = *draft_.steps[next].command;
-    if (command.device != last.device) return false;
+    const auto& fused = std::get<FusedCommand>(command.payload);
+    const runtime::Command& last = *end.command;
+    if (!command.is_declared || command.device != last.device) return false;
     // What it takes beside its arrays: a table of the parts, where its blocks are counted.
     constexpr std::int64_t own_bytes = 512;
-    std::int64_t bytes = own_bytes + (std::ssize(last.accesses) + most_scalars) * 8;
+    std::int64_t bytes =
+        own_bytes + 2 * std::ssize(last.accesses) * 8 + std::ssize(std::get<FusedCommand>(last.payload).scalars) * 8;
     std::int64_t positions = 0;
     const auto add = [&](const jit::Expression& part) {
       bytes += jit::parameter_bytes(part);
-      positions += part.size;
+      positions += positions_of(part);
     };
-    add(*fused->expression);
-    for (const auto& part : fused->further) add(*part);
+    add(*fused.expression);
+    for (const auto& part : fused.further) add(*part);
     const auto limits = runtime::backend(command.device.kind).fusion_limits(command.device.index);
-    return positions <= most_positions && bytes <= limits.most_parameter_bytes && scalars_of(last) <= most_scalars;
-  }
-
-  static std::int64_t scalars_of(const runtime::Command& command) {
-    const auto* fused = std::get_if<FusedCommand>(&command.payload);
-    return fused != nullptr ? std::ssize(fused->scalars) : kernels::max_inputs;
+    return positions <= most_positions && bytes <= limits.most_parameter_bytes;
   }
 
   Step joined(std::size_t number, std::size_t next) {
     const Step& step = draft_.steps[number];
-    const Step last = as_fused(draft_, next);
+    const Step& last = ends_.at(number);
     MadeCommand& made = draft_.made.emplace_back();
     made.command.device = step.command->device;
     made.command.where = step.command->where;
@@ -106,11 +127,9 @@ class Last {
     return both;
   }
 
-  static constexpr std::int64_t most_scalars = 32;
-
   Draft& draft_;
   std::vector<std::size_t> group_of_;
-  std::set<std::size_t> is_taken_;
+  std::map<std::size_t, Step> ends_;  ///< by the step that each is the end of
 };
 
 }  // namespace
