@@ -2,8 +2,11 @@
 
 #include "graph/draft.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 namespace refrain::graph {
@@ -50,5 +53,27 @@ class Ancestors {
   std::size_t words_;  ///< 0: of a line
   std::vector<std::uint64_t> bits_;
 };
+
+/// Of what a step waits for, each once and ascending: those that the others do not wait for, directly or not.
+/// `follows(other)`: whether one does for which `take` has been called.
+template <class Follows, class Take>
+std::vector<int> reduced(std::vector<int> before, Follows follows, Take take) {
+  std::sort(before.begin(), before.end(), std::greater<>());
+  before.erase(std::unique(before.begin(), before.end()), before.end());
+  std::erase_if(before, [&](int other) {  // the latest first, for it may wait for the others
+    if (follows(other)) return true;
+    take(other);
+    return false;
+  });
+  std::reverse(before.begin(), before.end());
+  return before;
+}
+
+/// The same by ancestors, to which they are added.
+inline std::vector<int> reduced(std::vector<int> before, Ancestors& ancestors, std::size_t step) {
+  return reduced(
+      std::move(before), [&](int other) { return ancestors.holds(step, static_cast<std::size_t>(other)); },
+      [&](int other) { ancestors.add(step, static_cast<std::size_t>(other)); });
+}
 
 }  // namespace refrain::graph

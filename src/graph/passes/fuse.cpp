@@ -283,13 +283,7 @@ void fuse(Draft& draft) {
   const std::vector<std::size_t> users = only_users(draft, grouping);
   regroup(draft, grouping.by_step(), [&](std::size_t group, std::span<const std::size_t> members) {
     if (members.size() == 1) return draft.steps[group];
-    std::string names;
-    for (const std::size_t member : members) {
-      const runtime::Command& command = *draft.steps[member].command;
-      draft.folded[command.label] = "fused with others";
-      if (names.size() < 400) names += (names.empty() ? "" : ", ") + place(command);
-    }
-    draft.say("fusion: " + std::to_string(members.size()) + " commands are one: " + names);
+    say_are_one(draft, "fusion", members);
     return fused_step(draft, *grouping[group], group, users);
   });
 }

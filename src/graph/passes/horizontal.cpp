@@ -303,13 +303,7 @@ void fuse_horizontally(Draft& draft) {
   }
   regroup(draft, group_of, [&](std::size_t, std::span<const std::size_t> members) {
     if (members.size() == 1) return draft.steps[members.front()];
-    std::string names;
-    for (const std::size_t member : members) {
-      const runtime::Command& command = *draft.steps[member].command;
-      draft.folded[command.label] = "fused with others";
-      if (names.size() < 400) names += (names.empty() ? "" : ", ") + place(command);
-    }
-    draft.say("horizontal: " + std::to_string(members.size()) + " commands are one: " + names);
+    say_are_one(draft, "horizontal", members);
     return joined(draft, parts, members);
   });
 }

@@ -185,17 +185,16 @@ void follow(Draft& draft, const Schedule& schedule) {
     for (int& before : step.dependencies) before = became[static_cast<std::size_t>(before)];
     const auto lane = static_cast<std::size_t>(schedule.lanes[i]);
     if (newest[lane] >= 0) step.dependencies.push_back(newest[lane]);
-    std::sort(step.dependencies.begin(), step.dependencies.end(), std::greater<>());
     int* const own = covered.data() + steps.size() * lanes;
-    std::erase_if(step.dependencies,
-                  [&](int before) {  // the latest first: what comes before one of them follows from it
-                    const auto k = static_cast<std::size_t>(before);
-                    if (own[static_cast<std::size_t>(schedule.lanes[order[k]])] >= before) return true;
-                    for (std::size_t each = 0; each < lanes; ++each)
-                      own[each] = std::max(own[each], covered[k * lanes + each]);
-                    return false;
-                  });
-    std::reverse(step.dependencies.begin(), step.dependencies.end());
+    step.dependencies = reduced(
+        std::move(step.dependencies),
+        [&](int before) {
+          return own[static_cast<std::size_t>(schedule.lanes[order[static_cast<std::size_t>(before)]])] >= before;
+        },
+        [&](int before) {
+          const int* const of = covered.data() + static_cast<std::size_t>(before) * lanes;
+          for (std::size_t each = 0; each < lanes; ++each) own[each] = std::max(own[each], of[each]);
+        });
     own[lane] = newest[lane] = static_cast<int>(steps.size());
     steps.push_back(std::move(step));
   }

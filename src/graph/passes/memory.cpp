@@ -222,17 +222,9 @@ double delay_by(const std::vector<Step>& steps, const Waits& waits, double cross
 /// Adds the waits, and leaves out what follows from others.
 void add_waits(std::vector<Step>& steps, const Waits& waits) {
   for (const auto& [before, after] : waits) steps[static_cast<std::size_t>(after)].dependencies.push_back(before);
-  Ancestors reduced(steps.size());
+  Ancestors so_far(steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::vector<int>& dependencies = steps[i].dependencies;
-    std::sort(dependencies.begin(), dependencies.end(), std::greater<>());
-    std::erase_if(dependencies, [&](int before) {  // the latest first: what comes before one of them follows from it
-      const auto k = static_cast<std::size_t>(before);
-      if (reduced.holds(i, k)) return true;
-      reduced.add(i, k);
-      return false;
-    });
-    std::reverse(dependencies.begin(), dependencies.end());
+    steps[i].dependencies = reduced(std::move(steps[i].dependencies), so_far, i);
   }
 }
 

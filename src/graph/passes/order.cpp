@@ -152,31 +152,23 @@ void relax_order(Draft& draft) {
   std::vector<Keeper> ordered_with_all;
   for (std::size_t i = 0; i < count; ++i) {
     Step& step = draft.steps[i];
-    std::vector<std::size_t> needed;
-    histories.step(static_cast<int>(i), [&](int earlier) { needed.push_back(static_cast<std::size_t>(earlier)); });
+    std::vector<int> needed;
+    histories.step(static_cast<int>(i), [&](int earlier) { needed.push_back(earlier); });
     if (!keeps_order(*step.command)) {
       for (auto other = ordered_with_all.rbegin(); other != ordered_with_all.rend(); ++other) {
         if (!as_written->holds(i, other->step)) continue;
-        needed.push_back(other->step);
+        needed.push_back(static_cast<int>(other->step));
         if (other->follows_all) break;
       }
     } else {
-      as_written->before(i, [&](std::size_t other) { needed.push_back(other); });
+      as_written->before(i, [&](std::size_t other) { needed.push_back(static_cast<int>(other)); });
       const auto follows = [&](const Keeper& other) { return as_written->holds(i, other.step); };
       const bool follows_all =
           (!ordered_with_all.empty() && ordered_with_all.back().follows_all && follows(ordered_with_all.back())) ||
           std::all_of(ordered_with_all.rbegin(), ordered_with_all.rend(), follows);
       ordered_with_all.push_back({i, follows_all});
     }
-    std::sort(needed.begin(), needed.end(), std::greater<>());
-    needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
-    step.dependencies.clear();
-    for (const std::size_t other : needed) {  // the latest first: what comes before one of them follows from it
-      if (relaxed.holds(i, other)) continue;
-      relaxed.add(i, other);
-      step.dependencies.push_back(static_cast<int>(other));
-    }
-    std::reverse(step.dependencies.begin(), step.dependencies.end());
+    step.dependencies = reduced(std::move(needed), relaxed, i);
   }
   const int after = edges_of(draft);
   if (after != before) draft.say("order: " + std::to_string(after) + " edges in place of " + std::to_string(before));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <string>
 #include <utility>
 
 namespace refrain::graph {
@@ -65,18 +66,10 @@ void regroup(Draft& draft, const std::vector<std::size_t>& group_of, const MakeS
   Ancestors ancestors(draft.steps.size());
   for (const std::size_t group : ordered(groups)) {
     Step step = make(group, groups.members[group]);
-    std::vector<std::size_t> before;
-    for (const std::size_t other : groups.before[group]) before.push_back(became[other]);
-    std::sort(before.begin(), before.end(), std::greater<>());
-    const std::size_t now = steps.size();
-    step.dependencies.clear();
-    for (const std::size_t other : before) {  // the latest first: what comes before one of them follows from it
-      if (ancestors.holds(now, other)) continue;
-      ancestors.add(now, other);
-      step.dependencies.push_back(static_cast<int>(other));
-    }
-    std::reverse(step.dependencies.begin(), step.dependencies.end());
-    became[group] = now;
+    std::vector<int> before;
+    for (const std::size_t other : groups.before[group]) before.push_back(static_cast<int>(became[other]));
+    step.dependencies = reduced(std::move(before), ancestors, steps.size());
+    became[group] = steps.size();
     steps.push_back(std::move(step));
   }
   draft.steps = std::move(steps);
@@ -103,6 +96,17 @@ void drop_steps(Draft& draft, const std::vector<bool>& is_dropped) {
     }
   }
   draft.steps = std::move(kept);
+}
+
+void say_are_one(Draft& draft, const char* pass, std::span<const std::size_t> members) {
+  constexpr std::size_t most_characters = 400;
+  std::string names;
+  for (const std::size_t member : members) {
+    const runtime::Command& command = *draft.steps[member].command;
+    draft.folded[command.label] = "fused with others";
+    if (names.size() < most_characters) names += (names.empty() ? "" : ", ") + place(command);
+  }
+  draft.say(std::string(pass) + ": " + std::to_string(members.size()) + " commands are one: " + names);
 }
 
 int most_urgent_lane(const Draft& draft, std::span<const std::size_t> steps) {

@@ -20,6 +20,9 @@ void regroup(Draft& draft, const std::vector<std::size_t>& group_of, const MakeS
 /// Takes these steps out; what waited for one waits for what that one waited for.
 void drop_steps(Draft& draft, const std::vector<bool>& is_dropped);
 
+/// Says that these steps are one now, and that nobody finds them by their labels any more. `pass`: which one did it.
+void say_are_one(Draft& draft, const char* pass, std::span<const std::size_t> members);
+
 /// Of the streams of these steps, the most urgent one; of equal ones that of the last step.
 int most_urgent_lane(const Draft& draft, std::span<const std::size_t> steps);
 
