@@ -42,6 +42,14 @@ struct MadeCommand {
   std::vector<runtime::Access> accesses;
   std::vector<detail::ParameterUse> parameters;
   std::string label;
+
+  /// The command, which says what is here, once all is and it stays where it is.
+  const runtime::Command* settled() {
+    command.accesses = accesses;
+    command.parameters = parameters;
+    command.label = label.c_str();
+    return &command;
+  }
 };
 
 /// Whether a command keeps its order with all others: its effects are not all declared, or order is all that it has.

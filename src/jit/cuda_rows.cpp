@@ -79,10 +79,8 @@ class RowWriter {
   }
 
  private:
-  std::size_t arrays() const { return e_.outputs.size() + e_.inputs.size(); }
-  const Layout& layout(std::size_t array) const {
-    return array < e_.outputs.size() ? e_.outputs[array] : e_.inputs[array - e_.outputs.size()];
-  }
+  std::size_t arrays() const { return e_.arrays(); }
+  const Layout& layout(std::size_t array) const { return e_.layout(array); }
   int row_axis() const { return e_.row_axis(); }
   int last_axis() const { return e_.ndim - 1; }
 
@@ -428,13 +426,10 @@ bool has_vectors(const Expression& expression, const Layout& layout, const void*
 std::string rows_source(const Expression& expression) { return RowWriter(expression).source(); }
 
 CudaLaunch rows_launch(const Expression& expression, void* const* addresses, std::span<const kernels::Value> scalars) {
-  const std::size_t outputs = expression.outputs.size();
-  const std::size_t arrays = outputs + expression.inputs.size();
-  const auto layout = [&](std::size_t i) -> const Layout& {
-    return i < outputs ? expression.outputs[i] : expression.inputs[i - outputs];
-  };
+  const std::size_t arrays = expression.arrays();
   bool vectors = expression.row_length() % elements_a_turn == 0;
-  for (std::size_t i = 0; i < arrays; ++i) vectors = vectors && has_vectors(expression, layout(i), addresses[i]);
+  for (std::size_t i = 0; i < arrays; ++i)
+    vectors = vectors && has_vectors(expression, expression.layout(i), addresses[i]);
   ParameterBlock parameters;
   parameters.add(expression.rows());
   parameters.add(std::int64_t{vectors});
@@ -445,9 +440,9 @@ CudaLaunch rows_launch(const Expression& expression, void* const* addresses, std
   for (const Reduction& reduction : expression.reductions) parameters.add(reduction.divisor);
   for (int axis = 0; axis < expression.ndim; ++axis) parameters.add(expression.extents[axis]);
   for (std::size_t i = 0; i < arrays; ++i) {
-    for (int axis = 0; axis < expression.ndim; ++axis) parameters.add(layout(i).strides[axis]);
+    for (int axis = 0; axis < expression.ndim; ++axis) parameters.add(expression.layout(i).strides[axis]);
   }
-  for (const std::int64_t number : move_members(expression, addresses + outputs, 1)) parameters.add(number);
+  for (const std::int64_t number : move_members(expression, addresses + expression.outputs.size(), 1)) parameters.add(number);
   const RowShape shape(expression);
   CudaLaunch launch;
   launch.grid = ((expression.rows() - 1) / shape.rows_a_block + 1) * shape.blocks;

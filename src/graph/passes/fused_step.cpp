@@ -416,10 +416,7 @@ Step fused_step(Draft& draft, const FusionGroup& group, std::size_t number,
   Step step;
   step.blocks = Builder(draft, group, number, only_users).build(made);
   made.label = label_of(draft, group);
-  made.command.label = made.label.c_str();
-  made.command.accesses = made.accesses;
-  made.command.parameters = made.parameters;
-  step.command = &made.command;
+  step.command = made.settled();
   step.lane = most_urgent_lane(draft, group.steps());
   return step;
 }

@@ -274,10 +274,7 @@ Step joined(Draft& draft, const Parts& parts, std::span<const std::size_t> membe
     made.label = std::string(first.step.command->label) + " and " + std::to_string(members.size() - 1) + " others";
   }
   made.command.payload = std::move(all);
-  made.command.label = made.label.c_str();
-  made.command.accesses = made.accesses;
-  made.command.parameters = made.parameters;
-  step.command = &made.command;
+  step.command = made.settled();
   step.lane = most_urgent_lane(draft, members);
   return step;
 }

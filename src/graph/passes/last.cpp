@@ -114,10 +114,7 @@ class Last {
     command.scalars.insert(command.scalars.end(), end.scalars.begin(), end.scalars.end());
     command.last = end.expression;
     made.command.payload = std::move(command);
-    made.command.label = made.label.c_str();
-    made.command.accesses = made.accesses;
-    made.command.parameters = made.parameters;
-    both.command = &made.command;
+    both.command = made.settled();
     both.lane = step.lane;
     for (const std::size_t member : {number, next}) {
       draft_.folded[draft_.steps[member].command->label] = "fused with others";

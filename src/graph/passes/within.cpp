@@ -32,10 +32,7 @@ const runtime::Command* keep(Draft& draft, MadeCommand made, FusedCommand payloa
   kept.command.device = like.device;
   kept.command.where = like.where;
   kept.command.payload = std::move(payload);
-  kept.command.label = kept.label.c_str();
-  kept.command.accesses = kept.accesses;
-  kept.command.parameters = kept.parameters;
-  return &kept.command;
+  return kept.settled();
 }
 
 /// Writes the larger step with the scalar's instructions first, whose values stand for loads of what it wrote.
@@ -212,7 +209,7 @@ Step as_fused(Draft& draft, std::size_t number) {
   Step fused = fused_step(draft, *FusionGroup::of(draft, number), number, users);
   MadeCommand& made = draft.made.back();
   made.label = step.command->label;
-  made.command.label = made.label.c_str();
+  made.settled();
   fused.dependencies = step.dependencies;
   return fused;
 }
