@@ -115,8 +115,9 @@ class Last {
     command.last = end.expression;
     made.command.payload = std::move(command);
     both.command = made.settled();
-    both.lane = step.lane;
-    for (const std::size_t member : {number, next}) {
+    const std::size_t members[] = {number, next};
+    both.lane = most_urgent_lane(draft_, members);
+    for (const std::size_t member : members) {
       draft_.folded[draft_.steps[member].command->label] = "fused with others";
     }
     draft_.say("last: " + place(*draft_.steps[next].command) + " is what the last block of " + place(*step.command) +
