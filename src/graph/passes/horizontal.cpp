@@ -238,6 +238,15 @@ void add_accesses(const Part& part, runtime::AccessMode mode, MadeCommand& made,
   }
 }
 
+/// Whether they stay parts: of one structure, but for few instructions at a single position, which one thread runs.
+bool stay_parts(const Parts& parts, std::span<const std::size_t> members) {
+  const Part& first = *parts[members.front()];
+  if (parts[members.back()]->kind != first.kind) return false;
+  const auto is_single = [&](std::size_t member) { return parts[member]->expression().size == 1; };
+  return members.size() * first.expression().code.size() > most_instructions ||
+         !std::all_of(members.begin(), members.end(), is_single);
+}
+
 /// The parts of these steps as one step: of one structure, or at the same positions.
 Step joined(Draft& draft, const Parts& parts, std::span<const std::size_t> members) {
   using runtime::AccessMode;
@@ -246,7 +255,7 @@ Step joined(Draft& draft, const Parts& parts, std::span<const std::size_t> membe
   made.command.device = last.device;
   made.command.where = last.where;
   const Part& first = *parts[members.front()];
-  const bool is_of_one_kind = parts[members.back()]->kind == first.kind;
+  const bool are_parts = stay_parts(parts, members);
   FusedCommand all;
   Step step;
   jit::Expression together;
@@ -258,7 +267,7 @@ Step joined(Draft& draft, const Parts& parts, std::span<const std::size_t> membe
     }
     all.scalars.insert(all.scalars.end(), part.command().scalars.begin(), part.command().scalars.end());
     add_accesses(part, AccessMode::write, made, step);
-    if (is_of_one_kind) {
+    if (are_parts) {
       add_accesses(part, AccessMode::read, made, step);
       if (all.expression != nullptr) all.further.push_back(part.command().expression);
     } else {
@@ -266,13 +275,14 @@ Step joined(Draft& draft, const Parts& parts, std::span<const std::size_t> membe
     }
     if (all.expression == nullptr) all.expression = part.command().expression;
   }
-  if (is_of_one_kind) {
-    made.label = std::string(first.step.command->label) + ", " + std::to_string(members.size()) + " times";
-  } else {
+  if (!are_parts) {
     for (const std::size_t member : members) add_accesses(*parts[member], AccessMode::read, made, step);
     all.expression = std::make_shared<const jit::Expression>(std::move(together));
-    made.label = std::string(first.step.command->label) + " and " + std::to_string(members.size() - 1) + " others";
   }
+  const bool is_of_one_kind = parts[members.back()]->kind == first.kind;
+  made.label = std::string(first.step.command->label) +
+               (is_of_one_kind ? ", " + std::to_string(members.size()) + " times"
+                               : " and " + std::to_string(members.size() - 1) + " others");
   made.command.payload = std::move(all);
   step.command = made.settled();
   step.lane = most_urgent_lane(draft, members);
