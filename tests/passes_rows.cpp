@@ -71,6 +71,49 @@ BOOST_AUTO_TEST_CASE(a_cluster_of_blocks_takes_longer_rows) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_a_cluster_keep_the_order_of_sums) {
+  for (const std::int64_t n : {8193, 16384, 20000, 32768, 40001, 65536}) {
+    for (const std::int64_t rows : {1, 3, 9, 40}) {
+      if (n * rows > 500000) continue;
+      for (const DType dtype : {DType::float64, DType::float16, DType::int32}) {
+        const Array x = (wave({rows, n}, 3) * 7).cast(dtype);
+        const auto program = [&]() -> std::vector<Array> {
+          const Array total = sum(x, 1, true).cast(dtype);
+          const Array rest = x - total;
+          // More than are exchanged at once, and one more phase.
+          return {rest,         prod(x, 1),   max(x, 1), min(x, 1), any(x > 100, 1), all(x < 100, 1),
+                  sum(rest, 1), sum(x * x, 1)};
+        };
+        BOOST_TEST_CONTEXT(rows << " rows of " << n << " of " << to_string(dtype)) {
+          const int nodes = nodes_of(program);
+          if (is_cuda() && dtype != DType::int32) BOOST_TEST(nodes == 1);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_rows_have_is_written_over_by_clusters_too) {
+  const std::int64_t n = 20000;
+  const Array x = wave({3, n}, 3);
+  Array kept = wave({3, 1}, 4);
+  const std::vector<float> before = kept.to_vector<float>();
+  // What is read of each row is needed only when all results are there.
+  const auto program = [&] {
+    const Array total = sum(x, 1, true);
+    const Array y = x * total + kept;
+    kept.assign(total);
+    return y;
+  };
+  const Array expected = snapshot(program());
+  const std::vector<float> after = kept.to_vector<float>();
+  kept.assign(from_host(before, {3, 1}));
+  const auto [graph, y] = capture(program);
+  graph.instantiate().replay();
+  BOOST_TEST(same_bits(y, expected));
+  BOOST_TEST((kept.to_vector<float>() == after));
+}
+
 BOOST_AUTO_TEST_CASE(every_reduction_and_dtype) {
   for (const DType dtype : {DType::bool_, DType::uint8, DType::int32, DType::int64, DType::float16, DType::bfloat16,
                             DType::float32, DType::float64}) {

@@ -5,6 +5,7 @@
 #include "cuda/nvrtc.hpp"
 #include "cuda/scopes.hpp"
 #include "jit/cuda_last.hpp"
+#include "jit/cuda_row_shape.hpp"
 #include "jit/cuda_source.hpp"
 #include "jit/disk_cache.hpp"
 #include "jit/kernel_dump.hpp"
@@ -27,6 +28,8 @@
 namespace refrain::cuda {
 
 namespace {
+
+constexpr int has_clusters = 90;  // compute capability, 10 x major + minor
 
 /// Kernels by all that they are made from.
 class KernelCache {
@@ -103,8 +106,47 @@ class KernelCache {
 
 std::string architecture_of(int device) { return "sm_" + std::to_string(compute_capability(device)); }
 
+/// By number, devices that have been asked for a cluster of wide_cluster blocks, and have no room for it.
+std::atomic<std::uint64_t> without_wide_clusters{0};
+
+constexpr int wide_cluster = 16;  // what devices of compute capability 9.0 take, where enough of them is there
+
+bool may_have_wide_clusters(int device) {
+  return device < 64 && compute_capability(device) == has_clusters && (without_wide_clusters >> device & 1) == 0;
+}
+
 jit::LaunchShape shape_of(int device, const runtime::FusedCommand& command) {
-  return jit::launch_shape(*command.expression, command.further, properties_of(device).multiprocessors);
+  jit::LaunchShape shape =
+      jit::launch_shape(*command.expression, command.further, properties_of(device).multiprocessors);
+  if (command.expression->has_rows() && may_have_wide_clusters(device)) shape.most_cluster = wide_cluster;
+  return shape;
+}
+
+/// Lets a kernel have clusters that not every device has room for, and asks whether this one has: a part of one, or
+/// one with fewer multiprocessors side by side, may have none.
+bool allow_wide_clusters(int device, CUkernel kernel, const jit::RowShape& rows) {
+  using GetDevice = CUresult(CUdevice*, int);
+  using SetAttribute = CUresult(CUfunction_attribute, int, CUkernel, CUdevice);
+  using Ask = CUresult(int*, CUfunction, const CUlaunchConfig*);
+  static auto* const get_device = reinterpret_cast<GetDevice*>(driver_function("cuDeviceGet"));
+  static auto* const set_attribute = reinterpret_cast<SetAttribute*>(driver_function("cuKernelSetAttribute"));
+  static auto* const ask = reinterpret_cast<Ask*>(driver_function("cuOccupancyMaxActiveClusters"));
+  const DeviceScope current(device);
+  CUdevice number = 0;
+  check(get_device(&number, device), "cuDeviceGet");
+  check(set_attribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, kernel, number), "cuKernelSetAttribute");
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {static_cast<unsigned>(rows.blocks), 1, 1};
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(rows.blocks);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = static_cast<unsigned>(rows.block_size());
+  config.blockDimY = config.blockDimZ = 1;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  int clusters = 0;
+  return ask(&clusters, reinterpret_cast<CUfunction>(kernel), &config) == CUDA_SUCCESS && clusters > 0;
 }
 
 KernelCache::Key key_of(int device, const runtime::FusedCommand& command, const jit::LaunchShape& shape) {
@@ -132,11 +174,9 @@ std::string why_no_fusion() {
 }
 
 runtime::FusionLimits fusion_limits(int device) {
-  constexpr int has_clusters = 90;
-  constexpr int blocks_a_cluster = 8;      // what every such device takes
   constexpr int has_long_parameters = 70;  // with CUDA 12.1 and later
   const int capability = compute_capability(device);
-  return {kernels::reduce_chunk * (capability >= has_clusters ? blocks_a_cluster : 1), true,
+  return {kernels::reduce_chunk * (capability >= has_clusters ? jit::LaunchShape::portable_cluster : 1), true,
           capability >= has_long_parameters ? 32'764 : 4096};
 }
 
@@ -177,8 +217,16 @@ void make_kernels(const runtime::Plan& plan) {
 }
 
 FusedKernel kernel_of(int device, const runtime::FusedCommand& command) {
-  const jit::LaunchShape shape = shape_of(device, command);
-  return {KernelCache::get().get(key_of(device, command, shape)), shape};
+  jit::LaunchShape shape = shape_of(device, command);
+  CUkernel kernel = KernelCache::get().get(key_of(device, command, shape));
+  if (!command.expression->has_rows()) return {kernel, shape};
+  const jit::RowShape rows(*command.expression, shape.most_cluster);
+  if (rows.blocks > jit::LaunchShape::portable_cluster && !allow_wide_clusters(device, kernel, rows)) {
+    without_wide_clusters |= std::uint64_t{1} << device;
+    shape = shape_of(device, command);
+    kernel = KernelCache::get().get(key_of(device, command, shape));
+  }
+  return {kernel, shape};
 }
 
 void launch_fused(const FusedKernel& fused, int device, const runtime::FusedCommand& command, void* const* addresses,

@@ -7,6 +7,9 @@ namespace refrain::jit {
 using kernels::ReduceOp;
 using kernels::Type;
 
+namespace {
+
+/// The name of `ReduceOp` in the headers of kernels/.
 const char* reduce_name(ReduceOp op) {
   switch (op) {
     case ReduceOp::prod: return "prod";
@@ -20,6 +23,7 @@ const char* reduce_name(ReduceOp op) {
   }
 }
 
+/// The fold's type, as reduce_tables.hpp chooses it.
 std::string fold_name(const Reduction& reduction) {
   const std::string in = type_name(reduction.in_type);
   switch (reduction.op) {
@@ -33,6 +37,24 @@ std::string fold_name(const Reduction& reduction) {
   }
   const bool is_narrow = reduction.in_type == Type::float32 && reduction.acc_type == Type::float32;
   return (reduction.op == ReduceOp::prod ? "Product<" : "Sum<") + in + (is_narrow ? ", float>" : ">");
+}
+
+}  // namespace
+
+std::string fold_text(const Reduction& reduction, std::size_t i, int number, const std::string& center) {
+  const auto type = [](Type t) { return "static_cast<Type>(" + std::to_string(static_cast<int>(t)) + ")"; };
+  const std::string args = "a" + std::to_string(i);
+  const std::string fold = "F" + std::to_string(i);
+  const auto set = [&](const char* member, const std::string& to) {
+    return "  " + args + "." + member + " = " + to + ";\n";
+  };
+  return "  ReduceArgs " + args + "{};\n" + set("op", std::string("ReduceOp::") + reduce_name(reduction.op)) +
+         set("in_type", type(reduction.in_type)) + set("acc_type", type(reduction.acc_type)) +
+         set("out_type", type(reduction.out_type)) + set("root", reduction.root ? "true" : "false") +
+         set("chunks", "1") +
+         set("divisor", reduction.divisor == 1 ? "1" : "args.divisors[" + std::to_string(number) + "]") + "  using " +
+         fold + " = " + fold_name(reduction) + ";\n  const " + fold + " f" + std::to_string(i) + "(" + args +
+         (center.empty() ? "" : ", " + center) + ");\n";
 }
 
 std::string element_text(const Reduction& reduction, const std::string& value) {

@@ -68,7 +68,7 @@ std::int64_t parameter_bytes(const Expression& expression) {
 CudaLaunch cuda_launch(const Expression& expression, const LaunchShape& shape, void* const* addresses,
                        std::span<const kernels::Value> scalars, std::span<const kernels::RandomArgs> draws,
                        int multiprocessors) {
-  if (expression.has_rows()) return rows_launch(expression, addresses, scalars);
+  if (expression.has_rows()) return rows_launch(expression, shape.most_cluster, addresses, scalars);
   CudaLaunch launch;
   ParameterBlock packer;
   const std::int64_t turns = pack(packer, expression, shape, addresses, scalars);

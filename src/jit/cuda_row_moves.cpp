@@ -57,10 +57,10 @@ void write_row_positions(std::ostream& text, const Expression& expression) {
   write_move_types(text, expression);
 }
 
-void write_row_index(std::ostream& text, const Expression& expression, const std::string& at) {
+void write_row_index(std::ostream& text, const Expression& expression) {
   const int last = expression.ndim - 1;
   const char* const indent = "      ";
-  text << indent << "const u32 rest" << last << " = " << at << ";\n";
+  text << indent << "const u32 rest" << last << " = static_cast<u32>(begin) + static_cast<u32>(at);\n";
   for (int axis = last; axis > expression.row_axis(); --axis) {
     const std::string extent = std::to_string(expression.extents[axis]) + "u";
     text << indent << "const u32 rest" << axis - 1 << " = rest" << axis << " / " << extent << ";\n"
@@ -76,6 +76,13 @@ std::string outer_wraps_text(const Expression& expression, const Layout& layout,
 }
 
 std::string in_row_text(const Expression& expression, const Layout& layout, std::size_t array, std::size_t input) {
+  if (has_lines(expression, layout)) {
+    const int last = expression.ndim - 1;
+    const std::int64_t stride = layout.strides[last];
+    if (stride == 0) return "0";
+    return stride == 1 ? "at"
+                       : "at * " + as_index("strides[" + std::to_string(array) + "][" + std::to_string(last) + "]");
+  }
   std::string text = wraps_text(expression, layout, input, true);
   for (int axis = expression.row_axis(); axis < expression.ndim; ++axis) {
     const std::int64_t stride = layout.strides[axis];

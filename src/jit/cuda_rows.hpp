@@ -8,10 +8,11 @@
 namespace refrain::jit {
 
 /// `cuda_source` of an expression with reductions: each thread keeps its elements of a row in registers, from the one
-/// read to the one write.
-std::string rows_source(const Expression& expression);
+/// read to the one write. `most_blocks`: of a cluster.
+std::string rows_source(const Expression& expression, int most_blocks);
 
 /// @see cuda_launch
-CudaLaunch rows_launch(const Expression& expression, void* const* addresses, std::span<const kernels::Value> scalars);
+CudaLaunch rows_launch(const Expression& expression, int most_blocks, void* const* addresses,
+                       std::span<const kernels::Value> scalars);
 
 }  // namespace refrain::jit

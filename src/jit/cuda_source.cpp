@@ -455,7 +455,8 @@ class Writer {
 
 std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts,
                         const Expression* last) {
-  return expression.has_rows() ? rows_source(expression) : Writer(expression, shape, parts, last).source();
+  return expression.has_rows() ? rows_source(expression, shape.most_cluster)
+                               : Writer(expression, shape, parts, last).source();
 }
 
 }  // namespace refrain::jit

@@ -14,12 +14,14 @@ using Further = std::span<const std::shared_ptr<const Expression>>;
 /// How the threads of a fused kernel share the positions. All but `block` is part of the kernel's text. Rows have
 /// a shape of their own (cuda_rows.cpp).
 struct LaunchShape {
-  static constexpr int most_threads = 256;  ///< of a block
+  static constexpr int most_threads = 256;    ///< of a block
+  static constexpr int portable_cluster = 8;  ///< what every device with clusters takes
 
   int width = 1;  ///< neighbours that a thread takes at a time, of at most 16 bytes
   int block = most_threads;
-  bool is_narrow = false;     ///< positions and offsets fit 32 bits
-  bool has_one_turn = false;  ///< no thread has more than one turn, or of draws more than one number
+  bool is_narrow = false;               ///< positions and offsets fit 32 bits
+  bool has_one_turn = false;            ///< no thread has more than one turn, or of draws more than one number
+  int most_cluster = portable_cluster;  ///< blocks of a cluster that does a row, at most
 
   std::int64_t blocks_for(std::int64_t turns) const noexcept { return (turns - 1) / block + 1; }
 };

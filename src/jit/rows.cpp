@@ -7,13 +7,16 @@ namespace refrain::jit {
 
 using Kind = Instruction::Kind;
 
-bool is_line(const Expression& expression, const Layout& layout) {
+bool has_lines(const Expression& expression, const Layout& layout) {
   for (int axis = expression.row_axis() + 1; axis < expression.ndim; ++axis) {
     if (layout.strides[axis - 1] != layout.strides[axis] * expression.extents[axis]) return false;
   }
-  return !layout.taken && layout.window < 0 &&
-         std::all_of(layout.wraps.begin(), layout.wraps.end(),
-                     [&](const Wrap& wrap) { return wrap.last < expression.row_axis(); });
+  return !layout.taken && std::all_of(layout.wraps.begin(), layout.wraps.end(),
+                                      [&](const Wrap& wrap) { return wrap.last < expression.row_axis(); });
+}
+
+bool is_line(const Expression& expression, const Layout& layout) {
+  return layout.window < 0 && has_lines(expression, layout);
 }
 
 RowPlan::RowPlan(const Expression& expression) {

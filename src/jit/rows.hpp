@@ -6,8 +6,9 @@
 
 namespace refrain::jit {
 
-/// Whether an array is read at all positions, and the elements of each row lie in one line: as far apart as the stride
-/// of the last axis says.
+/// Whether the elements of each row of an array lie in one line: as far apart as the stride of the last axis says.
+bool has_lines(const Expression& expression, const Layout& layout);
+/// And are read at all positions.
 bool is_line(const Expression& expression, const Layout& layout);
 
 /// In which order the values of an expression with reductions can be had: elements first, of which rows are reduced,

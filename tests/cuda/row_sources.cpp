@@ -85,8 +85,10 @@ class Maker {
     made.results.push_back(value);
   }
 
-  void require_compiled() const {
-    const jit::LaunchShape shape = jit::launch_shape(made, {}, multiprocessors);
+  /// With clusters of so many blocks at most.
+  void require_compiled(int most_cluster) const {
+    jit::LaunchShape shape = jit::launch_shape(made, {}, multiprocessors);
+    shape.most_cluster = most_cluster;
     try {
       const std::string code = cuda::compile_kernel(jit::cuda_source(made, shape), "sm_90");
       BOOST_TEST(code.find("fused_kernel") != std::string::npos);
@@ -101,7 +103,7 @@ class Maker {
   Strides dense_;
 };
 
-void require_moves(const Strides& extents, int row_ndim) {
+void require_moves(const Strides& extents, int row_ndim, int most_cluster = 8) {
   Maker maker(extents, row_ndim);
   const int last = maker.made.ndim - 1;
   const std::int64_t columns = extents.back();
@@ -143,7 +145,7 @@ void require_moves(const Strides& extents, int row_ndim) {
   maker.output(left, backwards);
   maker.output(maker.sum(more), maker.of_rows());
   BOOST_TEST_CONTEXT(extents.size() << " axes, " << row_ndim << " of a row of " << maker.made.row_length()) {
-    maker.require_compiled();
+    maker.require_compiled(most_cluster);
   }
 }
 
@@ -158,6 +160,8 @@ BOOST_AUTO_TEST_CASE(rows_that_are_read_elsewhere_compile) {
   require_moves({256, 256}, 2);
   require_moves({3, 30, 10, 100}, 3);
   require_moves({3, 8192}, 1);
+  require_moves({256, 256}, 2, 16);
+  require_moves({3, 20000}, 1, 16);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
