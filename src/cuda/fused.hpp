@@ -16,7 +16,7 @@ namespace refrain::cuda {
 
 /// Why kernels cannot be made here; empty when they can.
 std::string why_no_fusion();
-/// Rows are those of a block, or of a cluster of eight blocks where the device has clusters.
+/// Rows are those of a block: a chunk; or of a cluster where the device has clusters: eight chunks.
 runtime::FusionLimits fusion_limits(int device);
 
 /// Makes the kernels of a plan's fused commands, those that are not there yet side by side.

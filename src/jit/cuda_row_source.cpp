@@ -77,8 +77,8 @@ class RowWriter {
           << shape_.blocks_a_multiprocessor() << ") ";
     if (shape_.is_cluster()) text_ << "__cluster_dims__(" << shape_.blocks << ", 1, 1) ";
     text_ << "fused_kernel(const __grid_constant__ Args args) {\n";
+    if (shape_.is_cluster()) write_cluster();  // while the kernel before may still run: it is about shared memory only
     text_ << "  wait_for_dependency();\n";
-    if (shape_.is_cluster()) write_cluster();
     if (shape_.is_warp()) {
       text_ << "  const i64 row = static_cast<i64>(blockIdx.x) * " << shape_.rows_a_block
             << " + threadIdx.x / 32;\n  if (row >= args.rows) return;\n"
