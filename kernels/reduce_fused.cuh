@@ -150,6 +150,8 @@ __device__ inline void expect_bytes(const u64& count, u32 bytes) {
 }
 
 /// Until they are there; `parity`: of how often the count has been waited for.
+/// The wait's scope is the block, for it is the block's own memory that is read next: with the cluster's the
+/// first-level cache would be emptied, each time.
 __device__ inline void wait_for_bytes(const u64& count, u32 parity) {
   u32 are_there = 0;
   while (are_there == 0) {
