@@ -68,7 +68,7 @@ std::size_t further_axes(const Extents& coarse, const Extents& fine) {
 WalkStrides strides_along(const Extents& coarse, const WalkStrides& strides, const Extents& fine) {
   const auto further = static_cast<std::ptrdiff_t>(further_axes(coarse, fine));
   WalkStrides all = refine_strides(coarse, strides, Extents(fine.begin(), fine.end() - further));
-  all.resize(fine.size(), 0);
+  while (all.size() < fine.size()) all.push_back(0);
   return all;
 }
 
