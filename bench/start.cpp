@@ -18,7 +18,8 @@
 namespace refrain::bench {
 namespace {
 
-constexpr const char* measured[] = {"chain_100_1k", "adam_200", "empty_chain_1000"};
+constexpr const char* measured[] = {"chain_100_1k", "fork_join_8x16",  "cg_poisson_256", "adam_200", "layernorm_gelu",
+                                    "mlp",          "empty_chain_1000"};
 constexpr const char* chain = "chain_100_1k";
 constexpr int trials = 21;
 constexpr int processes = 5;
