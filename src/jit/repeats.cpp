@@ -81,14 +81,17 @@ std::optional<Repeat> find_repeat(const Expression& expression) {
     for (std::size_t begin = 0; begin + period < code.size(); ++begin) {
       std::size_t same = 0;
       while (begin + same + period < code.size() && follows(code, begin + same, period)) ++same;
-      // Up to the last op, since what that reads of its own turn it may be contracted with.
-      Repeat repeat{begin + same % period, period, same / period + 1};
-      const bool is_most = repeat.turns >= least_turns && repeat.turns * period * 4 >= ops * 3;
-      if (is_most && reads_well(code, repeat) && is_read_at_its_end(expression, repeat)) {
+      const std::size_t turns = same / period + 1;
+      // Up to the last op, since what that reads of its own turn it may be contracted with. The first turns may be
+      // others' too.
+      for (std::size_t without = 0; without < 3 && turns >= least_turns + without; ++without) {
+        Repeat repeat{begin + same % period + without * period, period, turns - without};
+        if (repeat.turns * period * 4 < ops * 3) break;
+        if (!reads_well(code, repeat) || !is_read_at_its_end(expression, repeat)) continue;
         unroll(repeat);
         return repeat;
       }
-      if (!is_most) begin += same;  // no later one of these is longer
+      begin += same;
     }
   }
   return std::nullopt;
