@@ -225,7 +225,8 @@ std::vector<Array> tuples(std::size_t operands) {
 /// Some ops between others: of what commands before them make, and read by commands behind them.
 class Sandwich {
  public:
-  Sandwich(std::vector<TableOp> ops, const std::vector<Array>& operands) : ops_(std::move(ops)) {
+  Sandwich(std::vector<TableOp> ops, const std::vector<Array>& operands)
+      : dtype_(operands[0].dtype()), ops_(std::move(ops)) {
     const Array keep = ones(operands[0].shape(), {.dtype = DType::bool_});
     std::tie(graph_, outputs_) = capture([&] {
       std::vector<Array> made;
@@ -256,12 +257,20 @@ class Sandwich {
     std::vector<int> is_same(got.size());
     for_each_in_parallel(got.size(), [&](std::size_t i) { is_same[i] = same_bits(got[i], expected[i]) ? 1 : 0; });
     for (std::size_t i = 0; i < got.size(); ++i) {
-      BOOST_TEST(is_same[i] == 1, ops_[i / 2].name << " gives " << got[i].dtype() << (i % 2 == 0 ? "" : ", read again")
-                                                   << ", with other bits when it is fused");
+      BOOST_TEST(is_same[i] == 1, ops_[i / 2].name << " of " << dtype_ << (i % 2 == 0 ? "" : ", read by another op")
+                                                   << ", has other bits when it is fused; place, alone, fused:\n"
+                                                   << (is_same[i] == 1 ? "" : differences(expected[i], got[i])));
     }
   }
 
  private:
+  static std::string differences(const Array& expected, const Array& got) {
+    const std::vector<double> alone = numbers(expected);
+    const std::vector<double> fused = numbers(got);
+    return wrong_ones(
+        alone.size(), [&](std::size_t i) { return !is_identical(fused[i], alone[i]); },
+        [&](std::size_t i) { return digits(i, alone[i], fused[i]); });
+  }
   /// Of another value where `result` was not rounded before it is read.
   static Array next_to(const Array& result, const Array& operand) {
     const bool is_bool = result.dtype() == DType::bool_ && operand.dtype() == DType::bool_;
@@ -273,6 +282,7 @@ class Sandwich {
     return all;
   }
 
+  DType dtype_;
   std::vector<TableOp> ops_;
   Graph graph_;
   std::vector<Array> outputs_;  ///< two an op
