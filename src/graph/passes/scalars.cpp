@@ -2,7 +2,6 @@
 // costs a launch.
 
 #include "graph/passes/ancestors.hpp"
-#include "graph/passes/cost.hpp"
 #include "graph/passes/passes.hpp"
 #include "graph/passes/regroup.hpp"
 #include "graph/passes/within.hpp"
