@@ -166,6 +166,17 @@ struct ToUniform {
   }
 };
 
+/// ToUniform from 0 to 1.
+template <class T>
+struct ToUnit {
+  using Made = typename MadeIn<T>::Type;
+  REFRAIN_HOST_DEVICE explicit ToUnit(const RandomArgs&) {}
+  REFRAIN_HOST_DEVICE T operator()(Made u) const {
+    const T number(u);
+    return static_cast<Made>(number) == 1 ? T(0) : number;
+  }
+};
+
 template <class T>
 struct ToNormal {
   using Made = typename MadeIn<T>::Type;

@@ -100,7 +100,10 @@ class Stepwise final : public runtime::Executable {
     } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command.payload)) {
       for (runtime::RandomCommand& each : fused->draws) place(each);
       auto expression = std::make_shared<jit::Expression>(*fused->expression);
-      for (jit::Draw& each : expression->draws) each = {each.distribution, each.type};
+      for (jit::Draw& each : expression->draws) {
+        each.is_counted = false;
+        each.same_as = -1;
+      }
       fused->expression = std::move(expression);
     } else if (auto* upload = std::get_if<runtime::UploadCommand>(&command.payload)) {
       upload->bytes = *upload->owned;

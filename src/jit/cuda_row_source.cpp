@@ -59,8 +59,7 @@ class RowWriter {
 
   void write_parameters() {
     text_ << "#include \"kernels/dependency.hpp\"\n#include \"kernels/elementwise.hpp\"\n#include "
-             "\"kernels/reduce_fused.cuh\"\n"
-             "using namespace refrain::kernels;\n";
+             "\"kernels/reduce_fused.cuh\"\n#include \"kernels/truth.cuh\"\nusing namespace refrain::kernels;\n";
     if (has_moves()) write_row_positions(text_, e_);
     text_ << "struct Args {\n  i64 rows;\n  i64 vectors;\n  void* arrays[" << arrays() << "];\n";
     if (!e_.scalars.empty()) text_ << "  u64 scalars[" << e_.scalars.size() << "];\n";

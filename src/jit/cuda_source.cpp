@@ -337,9 +337,12 @@ class Writer {
     for (std::size_t i = 0; i < e_.draws.size(); ++i) {
       const Draw& draw = e_.draws[i];
       const std::string k = std::to_string(i);
-      text_ << "  using D" << k << " = Draw<Distribution::" << distribution_name(draw.distribution) << ", "
-            << stored_name(draw.type) << ">;\n  const RandomArgs& a" << k << " = args.draws[" << k << "];\n  const D"
-            << k << " of" << k << "(a" << k << ");\n";
+      const std::string type = stored_name(draw.type);
+      const std::string drawn =
+          draw.is_unit ? "UniformDraw<" + type + ", ToUnit<" + type + ">>"
+                       : "Draw<Distribution::" + std::string(distribution_name(draw.distribution)) + ", " + type + ">";
+      text_ << "  using D" << k << " = " << drawn << ";\n  const RandomArgs& a" << k << " = args.draws[" << k
+            << "];\n  const D" << k << " of" << k << "(a" << k << ");\n";
       if (draw.same_as >= 0) {
         text_ << "  const u64 seed" << k << " = seed" << draw.same_as << ";\n  const u64 offset" << k << " = offset"
               << draw.same_as << " + (a" << k << ".offset - a" << draw.same_as << ".offset);\n";

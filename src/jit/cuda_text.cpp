@@ -119,7 +119,7 @@ std::string with_includes(const std::string& text) {
                             {"math::", "math.hpp"},          {"Half", "half.hpp"},
                             {"BFloat", "half.hpp"},          {"Apply<", "elementwise.hpp"},
                             {"Convert<", "elementwise.hpp"}, {"from_bits<", "elementwise.hpp"},
-                            {"divide(", "elementwise.hpp"},  {"Draw<", "random.hpp"},
+                            {"divide(", "elementwise.hpp"},  {"RandomArgs", "random.hpp"},
                             {"block_sum(", "block_sum.cuh"}, {"truth(", "truth.cuh"}};
   std::string includes;
   for (const Name& each : names) {

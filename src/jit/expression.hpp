@@ -95,6 +95,7 @@ struct Draw {
   kernels::Type type = kernels::Type::float32;
   bool is_counted = false;  ///< in a graph: seed and offset are those of the counters
   int same_as = -1;         ///< an earlier draw of the same generator, whose counters say where both begin
+  bool is_unit = false;     ///< uniform from 0 to 1
 
   bool operator==(const Draw&) const = default;
 };

@@ -235,6 +235,10 @@ BOOST_AUTO_TEST_CASE(every_draw_compiles) {
          {Distribution::uniform, Distribution::normal, Distribution::bernoulli, Distribution::exponential}) {
       require_draw(distribution, type);
     }
+    Maker unit;
+    unit.output(unit.draw(Distribution::uniform, type));
+    unit.made.draws.back().is_unit = true;
+    unit.require_compiled();
   }
   require_draw(Distribution::bernoulli, Type::bool_);
   for (const Type type : {Type::int32, Type::int64}) {
