@@ -223,7 +223,8 @@ class Writer {
       const auto from = static_cast<int>(i < repeat.begin ? i : i - repeat.period);
       if (is_first) text_ << "    k" << i << "[i] = " << value(from, 0) << ";\n";
     }
-    text_ << "  }\n#pragma unroll " << repeat.unrolled << "\n  for (int turn = 0; turn < " << repeat.turns
+    text_ << "  }\n#pragma unroll(n > 1 ? " << repeat.unrolled << " : " << repeat.unrolled_alone
+          << ")\n  for (int turn = 0; turn < " << repeat.turns
           << "; ++turn) {\n#pragma unroll\n    for (int i = 0; i < n; ++i) {\n";
     write(repeat.begin, repeat.begin + repeat.period);
     for (std::size_t i = repeat.begin; i < repeat.begin + repeat.period; ++i) {

@@ -16,6 +16,9 @@ struct Repeat {
   std::size_t period = 0;
   std::size_t turns = 0;
   std::size_t unrolled = 1;  ///< so many turns after one another in each of a loop: a divisor of `turns`
+  /// Likewise where a thread has one position: a divisor of `unrolled`. Compiled sooner, and a thread that waits for
+  /// each result has time for a loop's own instructions.
+  std::size_t unrolled_alone = 1;
 
   std::size_t end() const noexcept { return begin + period * turns; }
   bool holds(std::size_t instruction) const noexcept { return begin <= instruction && instruction < end(); }

@@ -43,14 +43,17 @@ Expression chain(int turns) {
 BOOST_AUTO_TEST_SUITE(host_repeats)
 
 BOOST_AUTO_TEST_CASE(a_chain_is_one_and_its_turns_fit_a_loop) {
-  for (const int turns : {16, 50, 97, 200}) {
+  for (const int turns : {16, 18, 50, 97, 200}) {
     const Expression made = chain(turns);
     const std::optional<Repeat> repeat = jit::find_repeat(made);
     BOOST_REQUIRE(repeat.has_value());
     BOOST_TEST(repeat->period == 2U);
     BOOST_TEST(repeat->turns % repeat->unrolled == 0U);
-    BOOST_TEST(repeat->unrolled > 5U);
-    BOOST_TEST(repeat->unrolled <= 10U);
+    BOOST_TEST(repeat->turns > 0U);
+    BOOST_TEST(repeat->unrolled > 12U);
+    BOOST_TEST(repeat->unrolled <= 25U);
+    BOOST_TEST(repeat->unrolled % repeat->unrolled_alone == 0U);
+    BOOST_TEST(repeat->unrolled_alone <= 10U);
     BOOST_TEST(repeat->end() == made.code.size());
     BOOST_TEST(static_cast<std::size_t>(turns) - repeat->turns <= repeat->unrolled);
   }
