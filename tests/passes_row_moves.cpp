@@ -28,16 +28,6 @@ int nodes_of(const std::function<std::vector<Array>()>& program) {
   return exec.node_count();
 }
 
-/// 4 p less its four neighbours, 0 outside.
-Array poisson(const Array& p) {
-  Array product = p * 4;
-  for (const int axis : {0, 1}) {
-    product.slice({.begin = 1}, axis) -= p.slice({.end = -1}, axis);
-    product.slice({.end = -1}, axis) -= p.slice({.begin = 1}, axis);
-  }
-  return product;
-}
-
 Array product_of(const Array& left, const Array& right) { return dot(left.flatten(), right.flatten()); }
 
 Array by_softmax(const Array& x) {

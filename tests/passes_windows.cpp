@@ -12,19 +12,7 @@ using boost::unit_test::label;
 
 namespace refrain::test {
 
-namespace {
-
-/// 4 p less its four neighbours, 0 outside.
-Array poisson(const Array& p) {
-  Array product = p * 4;
-  for (const int axis : {0, 1}) {
-    product.slice({.begin = 1}, axis) -= p.slice({.end = -1}, axis);
-    product.slice({.end = -1}, axis) -= p.slice({.begin = 1}, axis);
-  }
-  return product;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 BOOST_AUTO_TEST_SUITE(passes_windows, *label("sanitize"))
 

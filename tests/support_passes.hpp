@@ -70,4 +70,14 @@ inline bool says(const GraphExec& exec, const std::string& text) {
   return exec.explain().find(text) != std::string::npos;
 }
 
+/// 4 p less its four neighbours, 0 outside.
+inline Array poisson(const Array& p) {
+  Array product = p * 4;
+  for (const int axis : {0, 1}) {
+    product.slice({.begin = 1}, axis) -= p.slice({.end = -1}, axis);
+    product.slice({.end = -1}, axis) -= p.slice({.begin = 1}, axis);
+  }
+  return product;
+}
+
 }  // namespace refrain::test
