@@ -83,7 +83,7 @@ int loaded_version() {
     int major = 0;
     int minor = 0;
     check(nvrtc.version(&major, &minor), "nvrtcVersion");
-    const int version = major * 1000 + minor;
+    const int version = major * 1000 + minor * 10;  // as CUDART_VERSION
     jit::LibraryNote::store(library_name(), {nvrtc.path, version});
     return version;
   } catch (const Error&) {

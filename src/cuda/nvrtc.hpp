@@ -6,8 +6,8 @@
 
 namespace refrain::cuda {
 
-/// NVRTC's version, major * 1000 + minor; 0 where it cannot be loaded. It is loaded for that only where no process has
-/// noted it yet.
+/// NVRTC's version, as CUDART_VERSION: major * 1000 + minor * 10; 0 where it cannot be loaded. It is loaded for that
+/// only where no process has noted it yet.
 int nvrtc_version();
 
 /// Machine code of CUDA C++ that includes headers of kernels/ by name, compiled as the library's own kernels are.

@@ -33,14 +33,17 @@ bool follows(const Code& code, std::size_t earlier, std::size_t period) {
   return true;
 }
 
-/// Whether all turns read what a turn of the repeat may read.
+/// Whether all turns read what a turn of the repeat may read: from the first turn on, always the same or always what
+/// is moved, for what the first two turns read alike may be two turns back in the third.
 bool reads_well(const Code& code, const Repeat& repeat) {
   for (std::size_t i = repeat.begin; i + repeat.period < repeat.end(); ++i) {
+    const std::size_t first = repeat.in_first_turn(i);
     for (int k = 0; k < kernels::max_inputs; ++k) {
       const int operand = code[i].operands[k];
       if (operand < 0) continue;
       const auto from = static_cast<std::size_t>(operand);
       const bool is_fixed = code[i + repeat.period].operands[k] == operand;
+      if (is_fixed != (code[first + repeat.period].operands[k] == code[first].operands[k])) return false;
       if (is_fixed ? from >= repeat.begin : from + repeat.period < repeat.begin) return false;
     }
   }

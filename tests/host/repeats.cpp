@@ -115,6 +115,23 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_both_fixed_and_taken_over_is_read_otherwise
   BOOST_TEST(operands[0] != operands[1]);
 }
 
+BOOST_AUTO_TEST_CASE(what_the_first_two_turns_read_alike_is_not_two_turns_back_later) {
+  Expression made;
+  const int before = add(made, Instruction::Kind::load, 0);
+  int b = add(made, Instruction::Kind::load, 1);
+  int two_back = before;
+  int one_back = before;
+  for (int i = 0; i < 30; ++i) {
+    const int a = add(made, ElementwiseOp::neg, b, -1);
+    b = add(made, ElementwiseOp::sub, a, two_back);
+    two_back = one_back;
+    one_back = a;
+  }
+  made.results = {b};
+  const std::optional<Repeat> repeat = jit::find_repeat(made);
+  BOOST_TEST((!repeat || repeat->period > 2U));
+}
+
 BOOST_AUTO_TEST_CASE(other_ops_types_and_reads_two_turns_back_end_one) {
   Expression made = chain(50);
   made.code[50].op = ElementwiseOp::sub;

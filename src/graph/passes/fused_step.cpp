@@ -4,6 +4,7 @@
 #include "kernels/elementwise.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -268,8 +269,8 @@ class Builder {
     expression->is_contracted = draft_.math == Math::fast;
     for (const RandomCommand& draw : fused_.draws) {
       jit::Draw made_draw{draw.args.distribution, draw.args.type, !draw.absolute};
-      made_draw.is_unit =
-          draw.args.distribution == kernels::Distribution::uniform && draw.args.first == 0 && draw.args.second == 1;
+      made_draw.is_unit = draw.args.distribution == kernels::Distribution::uniform && draw.args.first == 0 &&
+                          !std::signbit(draw.args.first) && draw.args.second == 1;
       for (std::size_t i = expression->draws.size(); made_draw.is_counted && i-- > 0;) {
         const RandomCommand& other = fused_.draws[i];
         if (!other.absolute && other.number == draw.number) made_draw.same_as = static_cast<int>(i);
