@@ -291,6 +291,18 @@ BOOST_AUTO_TEST_CASE(large_readers_leave_long_scalars_alone) {
              }) == nodes_with([&] { return one_of(x); }) + 2);
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_several_axes_are_not_what_a_last_block_adds_up) {
+  const Array whole = arange(0, 32, 1, {.dtype = DType::int64}).reshape({4, 8});
+  const Array column = arange(0, 4, 1, {.dtype = DType::int64}).reshape({4, 1});
+  const auto program = [&] { return sum(randint(0, 10, {32 * 8192})) + sum(whole + column); };
+  manual_seed(3);
+  const Array expected = program();
+  manual_seed(3);
+  const auto [graph, total] = capture(program);
+  graph.instantiate().replay();
+  BOOST_TEST(same_bits(total, expected));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace refrain::test

@@ -111,6 +111,9 @@ bool can_be_last(const Expression& expression) {
   if (!expression.has_rows()) return expression.size == 1;
   constexpr std::int64_t longest_row = 8192;  // of a block's threads 32 elements each
   if (expression.rows() != 1 || expression.row_length() > longest_row) return false;
+  for (std::size_t i = 0; i < expression.arrays(); ++i) {  // whose elements are found by one stride
+    if (!is_line(expression, expression.layout(i))) return false;
+  }
   if (!std::all_of(expression.reductions.begin(), expression.reductions.end(), is_integer_sum)) return false;
   const RowPlan plan(expression);
   for (std::size_t i = 0; i < expression.code.size(); ++i) {

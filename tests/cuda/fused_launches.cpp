@@ -202,6 +202,14 @@ BOOST_AUTO_TEST_CASE(what_blocks_have_drawn_is_summed_by_the_last_one) {
   jit::Expression floating = last.made;
   floating.reductions[0].acc_type = Type::float64;
   BOOST_TEST(!jit::can_be_last(floating));
+  // So is a row of several axes along which an array is no line.
+  jit::Expression grid = last.made;
+  grid.row_ndim = 2;
+  grid.extents[0] = 10;
+  grid.extents[1] = 100;
+  grid.inputs[0].strides[0] = 1;
+  grid.inputs[0].strides[1] = 0;
+  BOOST_TEST(!jit::can_be_last(grid));
   last.output(op(ElementwiseOp::add, Type::int64, Type::int64, part, sum), {0, 1});
   BOOST_TEST(!jit::can_be_last(last.made));
 }
