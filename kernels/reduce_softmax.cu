@@ -1,4 +1,3 @@
-#include "kernels/quotient.cuh"
 #include "kernels/reduce.cuh"
 
 // softmax: one kernel for each way to lay rows out. The maximum is that of any order, as it is exact.
@@ -78,73 +77,6 @@ __device__ __forceinline__ double sum_of_vectors(const T (&x)[vectors][vector_wi
     return static_cast<double>(x[first][j]);
   } else {
     return sum_of_vectors<first, 2 * step>(x, j) + sum_of_vectors<first + step, 2 * step>(x, j);
-  }
-}
-
-/// x >= 0, not infinite, in float64. A multiprocessor converts 16 numbers a cycle; of these instructions it does more.
-__device__ __forceinline__ double widened(float x) {
-  const u64 bits = u64{__float_as_uint(x)} << 29;  // of a double whose exponent is too small by 896
-  return __longlong_as_double(static_cast<i64>(bits)) * 0x1p896;
-}
-
-/// As sum_of_vectors, of powers: none is negative or infinite, and where one is NaN, so is the sum.
-template <class T, int vectors>
-__device__ __forceinline__ double sum_of_powers(const T (&x)[vectors][vector_width], int j) {
-  if constexpr (sizeof(T) == 4) {
-    double wide[vectors];
-    float narrow = 0;
-#pragma unroll
-    for (int k = 0; k < vectors; ++k) {
-      wide[k] = widened(x[k][j]);
-      narrow += x[k][j];
-    }
-#pragma unroll
-    for (int half = 4; half > 0; half /= 2) {
-#pragma unroll
-      for (int k = 0; k < half; ++k) {
-        if (k + half < vectors) wide[k] += wide[k + half];
-      }
-    }
-    return narrow == narrow ? wide[0] : static_cast<double>(narrow);
-  } else {
-    return sum_of_vectors<0, 1>(x, j);
-  }
-}
-
-/// A call, so that what is rare is little code.
-__device__ __noinline__ float divided(float x, float by) { return x / by; }
-
-/// Each power by their total, which is 1 or more, or NaN.
-template <int vectors>
-__device__ __forceinline__ void divide_by_total(float (&x)[vectors][vector_width], double total) {
-  const auto divisor = static_cast<float>(total);
-  bool takes_all = true;
-#pragma unroll
-  for (const auto& vector : x) {
-#pragma unroll
-    for (const float power : vector) takes_all = takes_all && CommonDivisor::takes(power);
-  }
-  if (takes_all) {
-    const CommonDivisor by(divisor);
-#pragma unroll
-    for (auto& vector : x) {
-#pragma unroll
-      for (float& power : vector) power = by.quotient(power);
-    }
-  } else {
-#pragma unroll
-    for (auto& vector : x) {
-#pragma unroll
-      for (float& power : vector) power = divided(power, divisor);
-    }
-  }
-}
-template <int vectors>
-__device__ __forceinline__ void divide_by_total(double (&x)[vectors][vector_width], double total) {
-#pragma unroll
-  for (auto& vector : x) {
-#pragma unroll
-    for (double& power : vector) power = power / total;
   }
 }
 
@@ -230,14 +162,13 @@ __global__ void __launch_bounds__(row_threads, sizeof(Wide<In>) == 4 ? 4 : 2)
   }
   double sums[vector_width];
 #pragma unroll
-  for (int j = 0; j < vector_width; ++j) sums[j] = sum_of_powers(x, j);
+  for (int j = 0; j < vector_width; ++j) sums[j] = sum_of_vectors<0, 1>(x, j);
   const double total = combine_warp(fold, sums);
-  divide_by_total(x, total);
 #pragma unroll
   for (int k = 0; k < vectors; ++k) {
     Elements<In> shares;
 #pragma unroll
-    for (int j = 0; j < vector_width; ++j) shares.at[j] = convert<In>(x[k][j]);
+    for (int j = 0; j < vector_width; ++j) shares.at[j] = Softmax<In>::share(x[k][j], total);
     *reinterpret_cast<Elements<In>*>(row.out + begin + warp_step * k) = shares;
   }
 }
