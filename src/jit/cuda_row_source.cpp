@@ -409,22 +409,6 @@ class RowWriter {
           << ");\n";
   }
 
-  /// Whether what is read of each row, by all threads of a cluster, has been read when the last results are there,
-  /// because they were computed with it.
-  bool has_read_rows() const {
-    std::vector<bool> is_used(e_.code.size(), false);
-    for (std::size_t i = e_.code.size(); i-- > 0;) {
-      const bool is_last = e_.code[i].kind == Kind::reduce && plan_.computed_in[i] == plan_.phases - 1;
-      if (!is_last && !is_used[i]) continue;
-      for (int k = 0; k < e_.code[i].operand_count(); ++k)
-        is_used[static_cast<std::size_t>(e_.code[i].operands[k])] = true;
-    }
-    for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      if (e_.code[i].kind == Kind::load && plan_.is_of_rows[i] && !is_used[i]) return false;
-    }
-    return true;
-  }
-
   /// One value a row, at the end, when every thread has read what it reads.
   void write_row_stores() {
     const bool is_in_place = std::any_of(e_.outputs.begin(), e_.outputs.end(), [&](const Layout& output) {
@@ -434,7 +418,7 @@ class RowWriter {
       text_ << (shape_.is_warp() ? "  __syncwarp();\n" : "  __syncthreads();\n");
       if (shape_.is_cluster()) text_ << "  wait_for_cluster();\n";
     }
-    if (shape_.is_cluster() && is_in_place && (!has_reduced_ || !has_read_rows())) {
+    if (shape_.is_cluster() && is_in_place && (!has_reduced_ || !has_read_rows(e_, plan_))) {
       text_ << "  arrive_at_cluster();\n  wait_for_cluster();\n";
     }
     const int last = plan_.phases - 1;

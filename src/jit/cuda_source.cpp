@@ -1,5 +1,6 @@
 #include "jit/cuda_source.hpp"
 
+#include "jit/cuda_draws.hpp"
 #include "jit/cuda_last.hpp"
 #include "jit/cuda_moves.hpp"
 #include "jit/cuda_rows.hpp"
@@ -18,11 +19,6 @@ namespace refrain::jit {
 using kernels::Type;
 
 namespace {
-
-const char* distribution_name(kernels::Distribution distribution) {
-  constexpr const char* names[] = {"uniform", "normal", "bernoulli", "exponential", "randint32", "randint64"};
-  return names[static_cast<int>(distribution)];
-}
 
 std::int64_t inner_stride(const Expression& expression, const Layout& layout) {
   return layout.strides[expression.ndim - 1];
@@ -92,7 +88,7 @@ class Writer {
     write_move_members(text_, e_);
     if (!e_.draws.empty()) text_ << "  RandomArgs draws[" << e_.draws.size() << "];\n";
     text_ << "};\n";
-    if (e_.has_sums()) write_sum_types();
+    if (e_.has_sums()) write_sum_types(text_, e_);
   }
 
   /// `run<n>`: n positions from `at` on, in one row where not all arrays are dense.
@@ -250,8 +246,7 @@ class Writer {
   void write_instruction(std::size_t number) {
     const Instruction& instruction = e_.code[number];
     if (instruction.kind == Instruction::Kind::reduce) {
-      text_ << "    sums.of" << sum_number(number) << " += static_cast<" << sum_type(instruction) << ">(Convert<i64, "
-            << type_name(instruction.in_type) << ">::apply(" << value(instruction.operands[0], number) << "));\n";
+      text_ << "    " << sum_text(e_, number, value(instruction.operands[0], number)) << ";\n";
       return;
     }
     text_ << "    const " << stored_name(instruction.type) << " v" << number << " = ";
@@ -332,35 +327,6 @@ class Writer {
     write_end();
   }
 
-  /// Seeds and offsets, and the counters of the next replay once all of a block have read its own.
-  void write_counters() {
-    std::ostringstream stores;
-    for (std::size_t i = 0; i < e_.draws.size(); ++i) {
-      const Draw& draw = e_.draws[i];
-      const std::string k = std::to_string(i);
-      const std::string type = stored_name(draw.type);
-      const std::string drawn =
-          draw.is_unit ? "UniformDraw<" + type + ", ToUnit<" + type + ">>"
-                       : "Draw<Distribution::" + std::string(distribution_name(draw.distribution)) + ", " + type + ">";
-      text_ << "  using D" << k << " = " << drawn << ";\n  const RandomArgs& a" << k << " = args.draws[" << k
-            << "];\n  const D" << k << " of" << k << "(a" << k << ");\n";
-      if (draw.same_as >= 0) {
-        text_ << "  const u64 seed" << k << " = seed" << draw.same_as << ";\n  const u64 offset" << k << " = offset"
-              << draw.same_as << " + (a" << k << ".offset - a" << draw.same_as << ".offset);\n";
-      } else if (draw.is_counted) {
-        text_ << "  const u64 seed" << k << " = a" << k << ".counter_cells[0];\n  const u64 offset" << k << " = a" << k
-              << ".counters[blockIdx.x];\n  const u64 next" << k << " = offset" << k << " + a" << k
-              << ".counter_cells[1];\n";
-        stores << "    a" << k << ".counters[blockIdx.x] = next" << k << ";\n";
-      } else {
-        text_ << "  const u64 seed" << k << " = a" << k << ".seed;\n  const u64 offset" << k << " = a" << k
-              << ".offset;\n";
-      }
-    }
-    if (stores.str().empty()) return;
-    text_ << "  __syncthreads();\n  if (threadIdx.x == 0) {\n" << stores.str() << "  }\n";
-  }
-
   /// As `random_thread`: each thread's numbers lie `threads` apart. Where one number a thread is enough, nothing of the
   /// others is made.
   void write_drawing_kernel() {
@@ -369,7 +335,7 @@ class Writer {
     text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn || e_.has_sums()) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
     if (e_.has_sums()) text_ << "  Sums sums{};\n";
-    write_counters();
+    write_counters(text_, e_);
     const auto write_numbers = [&](const char* round) {
       // All words first, so that a draw need not wait for another's numbers.
       for (std::size_t i = 0; i < e_.draws.size(); ++i) {
@@ -392,7 +358,7 @@ class Writer {
       text_ << "    ";
       write_run("thread", "0");
       text_ << "  }\n";
-      write_sums();
+      write_sums(text_, e_);
       write_end();
       return;
     }
@@ -412,39 +378,8 @@ class Writer {
     } else {
       write_rounds("for (; base < args.size; " + next, "if (at < args.size) ");
     }
-    write_sums();
+    write_sums(text_, e_);
     write_end();
-  }
-
-  /// Of the sums, which that instruction is; behind the last one, how many there are. Several may be of one reduction.
-  std::ptrdiff_t sum_number(std::size_t instruction) const {
-    return std::count_if(e_.code.begin(), e_.code.begin() + static_cast<std::ptrdiff_t>(instruction),
-                         [](const Instruction& each) { return each.kind == Instruction::Kind::reduce; });
-  }
-
-  /// What a thread adds up in: of truths it has less than 2^32.
-  static const char* sum_type(const Instruction& reduction) {
-    return reduction.in_type == kernels::Type::bool_ ? "u32" : "u64";
-  }
-  void write_sum_types() {
-    text_ << "struct Sums {\n";
-    for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      if (e_.code[i].kind != Instruction::Kind::reduce) continue;
-      text_ << "  " << sum_type(e_.code[i]) << " of" << sum_number(i) << ";\n";
-    }
-    text_ << "};\n";
-  }
-
-  /// Each block's part, and zeros for those that no block has.
-  void write_sums() {
-    for (std::size_t i = 0; i < e_.outputs.size(); ++i) {
-      if (!e_.is_sum(i)) continue;
-      const auto sum = sum_number(static_cast<std::size_t>(e_.results[i]));
-      text_ << "  {\n    u64* const parts = static_cast<u64*>(args.arrays[" << i
-            << "]);\n    const u64 own = block_sum(sums.of" << sum
-            << ");\n    if (threadIdx.x == 0) parts[blockIdx.x] = own;\n"
-               "    for (i64 i = gridDim.x + thread; i < args.parts; i += threads) parts[i] = 0;\n  }\n";
-    }
   }
 
   const Expression& e_;

@@ -59,4 +59,18 @@ RowPlan::RowPlan(const Expression& expression) {
   }
 }
 
+bool has_read_rows(const Expression& expression, const RowPlan& plan) {
+  const std::vector<Instruction>& code = expression.code;
+  std::vector<bool> is_used(code.size(), false);
+  for (std::size_t i = code.size(); i-- > 0;) {
+    const bool is_last = code[i].kind == Instruction::Kind::reduce && plan.computed_in[i] == plan.phases - 1;
+    if (!is_last && !is_used[i]) continue;
+    for (int k = 0; k < code[i].operand_count(); ++k) is_used[static_cast<std::size_t>(code[i].operands[k])] = true;
+  }
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (code[i].kind == Instruction::Kind::load && plan.is_of_rows[i] && !is_used[i]) return false;
+  }
+  return true;
+}
+
 }  // namespace refrain::jit

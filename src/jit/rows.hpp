@@ -25,4 +25,8 @@ struct RowPlan {
   int phases = 1;
 };
 
+/// Whether what is read of each row, one value for all threads, has been read when the last results are there, because
+/// they were computed with it.
+bool has_read_rows(const Expression& expression, const RowPlan& plan);
+
 }  // namespace refrain::jit
