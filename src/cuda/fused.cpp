@@ -21,6 +21,7 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -209,10 +210,13 @@ void make_kernels(const runtime::Plan& plan) {
     }
   };
   const std::size_t threads = std::min<std::size_t>(all.size(), std::max(1U, std::thread::hardware_concurrency()));
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+  std::vector<std::jthread> others;
+  try {
+    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+  } catch (const std::system_error&) {  // no more threads are to be had: these do it
+  }
   work();
-  for (std::thread& other : others) other.join();
+  others.clear();  // when they are done
   if (failed != nullptr) std::rethrow_exception(failed);
 }
 

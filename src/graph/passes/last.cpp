@@ -21,8 +21,8 @@ namespace {
 
 using runtime::FusedCommand;
 
-/// Positions up to which a command's blocks are counted, to find out which is the last: of more, counting takes longer
-/// than another kernel.
+/// Positions up to which a command's blocks are counted, to find out which is the last: of many more, counting is
+/// thought to take longer than another kernel, which has not been measured.
 constexpr std::int64_t most_positions = 1 << 19;
 
 /// Positions of threads, of draws those that they are laid out over.
