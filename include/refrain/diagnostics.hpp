@@ -24,6 +24,7 @@ enum class DiagnosticKind : std::uint8_t {
   output_kept,         ///< an array keeps its own block, and why
   pass,                ///< what an optimising pass did, or why it did not
   lowering,            ///< how the graph was made
+  runs_eagerly,        ///< a graphed function cannot be replayed, and why
 };
 
 std::string_view to_string(DiagnosticKind kind) noexcept;

@@ -158,11 +158,7 @@ class GraphExec {
   template <class T>
   void set(const Param<T>& parameter, std::type_identity_t<T> value,
            SourceLocation where = SourceLocation::current()) const {
-    ToScalar to_scalar = nullptr;
-    if constexpr (std::is_arithmetic_v<T>) {
-      to_scalar = [](const void* given, SourceLocation at) { return Scalar(*static_cast<const T*>(given), at); };
-    }
-    set_parameter(*parameter.state(), &value, to_scalar, where);
+    set_parameter(*parameter.state(), &value, where);
   }
   /// Gives the launches of that label another geometry; cluster, cooperation and priority stay.
   /// @throws Error(Errc::invalid_value) listing the labels of launches, or naming what no kernel can have;
@@ -226,10 +222,7 @@ class GraphExec {
 
  private:
   friend class Graph;
-  /// The value as array ops take it; kernels take it as it is.
-  using ToScalar = Scalar (*)(const void* value, SourceLocation where);
-  void set_parameter(const detail::ParameterState& parameter, const void* value, ToScalar to_scalar,
-                     SourceLocation where) const;
+  void set_parameter(const detail::ParameterState& parameter, const void* value, SourceLocation where) const;
   explicit GraphExec(std::shared_ptr<graph::Exec> exec) : exec_(std::move(exec)) {}
 
   std::shared_ptr<graph::Exec> exec_;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <refrain/scalar.hpp>
 #include <refrain/source_location.hpp>
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +21,14 @@ class ParameterState : public std::enable_shared_from_this<ParameterState> {
   ParameterState(const ParameterState&) = delete;
   ParameterState& operator=(const ParameterState&) = delete;
   virtual ~ParameterState() = default;
+
+  /// Bytes of a value.
+  virtual std::size_t size_bytes() const noexcept = 0;
+  /// Copies the present value there.
+  virtual void read(void* value) const = 0;
+  /// A value as array ops take it; of types that no op takes, nothing.
+  /// @throws as Scalar
+  virtual Scalar to_scalar(const void* value, SourceLocation where) const = 0;
 
   const std::string name;
 };
@@ -57,6 +68,15 @@ class Param {
  private:
   struct State final : detail::ParameterState {
     State(T value, const char* name) : ParameterState(name), value(value) {}
+    std::size_t size_bytes() const noexcept override { return sizeof(T); }
+    void read(void* into) const override {
+      const std::lock_guard lock(mutex);
+      std::memcpy(into, &value, sizeof(T));
+    }
+    Scalar to_scalar(const void* given, SourceLocation where) const override {
+      if constexpr (std::is_arithmetic_v<T>) return {*static_cast<const T*>(given), where};
+      return {};
+    }
     mutable std::mutex mutex;
     T value;
   };

@@ -16,8 +16,10 @@
 #include <refrain/enqueue.hpp>
 #include <refrain/error.hpp>
 #include <refrain/event.hpp>
+#include <refrain/fields.hpp>
 #include <refrain/generator.hpp>
 #include <refrain/graph.hpp>
+#include <refrain/graphed.hpp>
 #include <refrain/launch.hpp>
 #include <refrain/linalg.hpp>
 #include <refrain/memory.hpp>
@@ -27,6 +29,7 @@
 #include <refrain/param.hpp>
 #include <refrain/random.hpp>
 #include <refrain/reduce.hpp>
+#include <refrain/scalar.hpp>
 #include <refrain/shape.hpp>
 #include <refrain/source_location.hpp>
 #include <refrain/stream.hpp>

@@ -286,6 +286,7 @@ void require_usable(const Array& array, const char* call, SourceLocation where) 
 }
 
 void require_values(const Array& array, const char* call, SourceLocation where) {
+  runtime::run_recorded(call, where);
   const Buffer& buffer = *array.buffer();
   runtime::StreamCore& stream = runtime::thread_stream(buffer.device());
   runtime::notice_capture(stream, call, where);

@@ -76,6 +76,7 @@ Array to_host(const Array& array, Device device, SourceLocation where) {
 Array from_other_kind(const Array& array, Device device, SourceLocation where) {
   const Buffer& buffer = *array.buffer();
   StreamCore& stream = runtime::thread_stream(buffer.device());
+  runtime::run_recorded("to_device", where);  // which has the bytes of each run
   {
     const runtime::OrderLock lock(runtime::order_mutex());
     const runtime::Recorder* recorder = runtime::recorder_of(stream);

@@ -19,6 +19,8 @@ using runtime::OrderLock;
 void* pinned_address(const Array& array, const char* call, SourceLocation where) {
   Buffer& buffer = *array.buffer();
   const runtime::Access access = whole(array, runtime::AccessMode::read);
+  // An address that is handed out is the same in all runs, which an argument's is not.
+  if (buffer.recorder() != nullptr || buffer.named() != nullptr) runtime::run_recorded(call, where);
   const OrderLock lock(runtime::order_mutex());
   if (array.size() == 0) return nullptr;
   if (buffer.state() == Buffer::State::discarded) {

@@ -68,6 +68,7 @@ void Generator::manual_seed(std::uint64_t seed, SourceLocation where) const {
 }
 
 Generator::State Generator::get_state(SourceLocation where) const {
+  runtime::run_recorded("get_state", where);
   return recorded_or_done(
       device(), "get_state", where,
       [&](runtime::Recorder& recorder) {
@@ -79,6 +80,7 @@ Generator::State Generator::get_state(SourceLocation where) const {
 }
 
 void Generator::set_state(const State& state, SourceLocation where) const {
+  runtime::run_recorded("set_state", where);
   recorded_or_done(
       device(), "set_state", where,
       [&](runtime::Recorder& recorder) { recorder.set_state(*core_, state.captured_.get(), where); },

@@ -78,6 +78,7 @@ void require_consumer(const Array& array, const Stream& stream, SourceLocation w
   }
   StreamCore& core = stream.core(where);
   runtime::notice_capture(core, call, where);
+  runtime::run_recorded(call, where);
   const runtime::OrderLock lock(runtime::order_mutex());
   const runtime::Recorder* const recorder = runtime::recorder_of(core);
   if (recorder == nullptr || recorder->is_live()) return;

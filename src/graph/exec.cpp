@@ -32,9 +32,9 @@ using runtime::StreamCore;
 
 Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptions options, SourceLocation where,
                        const std::shared_ptr<runtime::ReplayMark>& mark, std::shared_ptr<ArenaRoom> room,
-                       Bindings bindings) {
+                       Bindings bindings, std::span<Buffer* const> names) {
   State state;
-  Planner planner(program, std::move(room));
+  Planner planner(program, std::move(room), names);
   Draft& draft = planner.draft();
   draft.math = options.math;
   if (program->live == nullptr && options.optimize == Optimize::all) {
@@ -58,6 +58,7 @@ Exec::State Exec::plan(const std::shared_ptr<Program>& program, InstantiateOptio
       planned.addresses[i] = now.address(now.buffer->address());
     }
   }
+  for (Buffer* const name : names) state.passed.push_back({name, nullptr, {}, {}});
   find_boundary(state);
   return state;
 }
@@ -153,8 +154,19 @@ Access Exec::bound(const State& state, const Access& access) {
 
 void Exec::find_boundary(State& state) {
   const Program& program = *state.program;
-  state.outside = boundary_accesses(program);
-  for (Access& access : state.outside) access = bound(state, access);
+  const auto passed = [&](const Buffer* buffer) {
+    return std::find_if(state.passed.begin(), state.passed.end(),
+                        [&](const Passed& each) { return each.name == buffer; });
+  };
+  state.outside.clear();
+  for (const Access& access : boundary_accesses(program)) {
+    const auto by_call = passed(access.buffer);
+    if (by_call != state.passed.end()) {
+      by_call->accesses.push_back(access);
+    } else {
+      state.outside.push_back(bound(state, access));
+    }
+  }
   state.crosses_kinds = std::any_of(state.outside.begin(), state.outside.end(),
                                     [](const Access& access) { return access.buffer->crosses_kinds(); });
   state.outputs.clear();
@@ -163,14 +175,14 @@ void Exec::find_boundary(State& state) {
     state.outputs.push_back(binding == state.bindings.end() ? buffer : binding->second.buffer.get());
   };
   for (const runtime::BufferRef& buffer : program.made) {
-    if (is_output(*buffer.get())) add(buffer.get());
+    if (is_output(*buffer.get()) && passed(buffer.get()) == state.passed.end()) add(buffer.get());
   }
   for (const Access& access : state.outside) {
     if (access.mode == AccessMode::write) state.outputs.push_back(access.buffer);
   }
 }
 
-void Exec::replay(StreamCore& stream, SourceLocation where) {
+void Exec::replay(StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where) {
   runtime::refuse_in_callback("replay", where);
   runtime::notice_capture(stream, "replay", where);
   bool is_recorded = false;
@@ -184,6 +196,7 @@ void Exec::replay(StreamCore& stream, SourceLocation where) {
                       "; replay it on a stream of that kind",
                   where);
     }
+    if (!state_.passed.empty()) pass(stream, blocks, where);
     if (state_.crosses_kinds || runtime::recorder_of(stream) != nullptr) {
       runtime::settle_before(lock, stream, state_.outside);
     } else {
@@ -215,8 +228,9 @@ bool Exec::record(StreamCore& stream, OrderLock& lock, std::optional<runtime::Pl
 void Exec::issue(StreamCore& stream, SourceLocation where) {
   runtime::ReplayMark& mark = *state_.mark;
   const Program& program = *state_.program;
-  const bool is_new = mark.touched || mark.point.slot != stream.slot || state_.prepared_at != mark.generation;
+  const bool is_new = mark.point.slot != stream.slot || state_.prepared_at != mark.generation;
   if (is_new) prepare(stream, where);
+  if (!state_.passing.empty()) runtime::order_before(stream, state_.passing, "replay", where, true, &mark);
   if (pool_ != nullptr) pool_->enter(stream, state_.mark);
   for (std::size_t i = 0; i < state_.draws.size(); ++i) {
     state_.draws[i] = program.generators[i].generator->at;
@@ -230,16 +244,18 @@ void Exec::issue(StreamCore& stream, SourceLocation where) {
     mark.point = {stream.slot, stream.position};
     if (pool_ != nullptr) pool_->leave(state_.mark, mark.point);
     runtime::note_after(stream, state_.outside, "replay", where, &mark);
-    mark.touched = true;
+    runtime::note_after(stream, state_.passing, "replay", where);
+    ++mark.generation;
     throw;
   }
+  // Not by the mark, for which the blocks would have to stay.
+  if (!state_.passing.empty()) runtime::note_after(stream, state_.passing, "replay", where);
   mark.point = {stream.slot, stream.position};
   if (pool_ != nullptr) pool_->leave(state_.mark, mark.point);
   mark.replayed = true;
   if (is_new) {
     runtime::note_after(stream, state_.outside, "replay", where, &mark);
     for (Buffer* buffer : state_.outputs) buffer->set_state(Buffer::State::ready);
-    mark.touched = false;
     state_.prepared_at = mark.generation;
   }
   for (const auto& event : program.events) event->note_replay(stream, before, state_.executable->events_cover_runs());

@@ -11,12 +11,25 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace refrain::graph {
+
+/// A block that a call passes for one that its program names: the program's begins at `offset` in it.
+struct PassedBlock {
+  runtime::Buffer* buffer = nullptr;
+  std::int64_t offset = 0;
+
+  std::byte* address() const noexcept {
+    auto* const begin = static_cast<std::byte*>(buffer->address());
+    return begin == nullptr ? nullptr : begin + offset;
+  }
+};
 
 /// An executable and what a replay does around it: order, generator, one launch.
 class Exec : public std::enable_shared_from_this<Exec> {
@@ -28,11 +41,28 @@ class Exec : public std::enable_shared_from_this<Exec> {
   Exec& operator=(const Exec&) = delete;
 
   /// @throws as GraphExec::replay
-  void replay(runtime::StreamCore& stream, SourceLocation where);
+  void replay(runtime::StreamCore& stream, SourceLocation where) { replay(stream, {}, where); }
+
+  // Of an executable whose replays are each passed blocks in the place of `names`, which have no memory of their own
+  // and are in no other program; in exec_pass.cpp. It holds no block that it was passed.
+  static std::shared_ptr<Exec> make_passing(const std::shared_ptr<Program>& program, const InstantiateOptions& options,
+                                            std::span<runtime::Buffer* const> names,
+                                            std::span<const PassedBlock> blocks, SourceLocation where);
+  /// Another one with the same plan and temporaries: their replays are ordered one after another.
+  std::shared_ptr<Exec> sibling(std::span<const PassedBlock> blocks, SourceLocation where);
+  /// As many blocks as there are names; the arrays in them have values.
+  void replay(runtime::StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where);
+  /// Whether its nodes have the addresses of these blocks.
+  bool has(std::span<const PassedBlock> blocks) const noexcept;
+  /// Whether the newest replay of it or a sibling is done. Without the order lock.
+  bool is_idle() const;
+  /// Waits for that.
+  void synchronize() const;
 
   // As GraphExec's; in exec_change.cpp and exec_update.cpp.
-  void set_parameter(const detail::ParameterState& parameter, const void* value,
-                     Scalar (*to_scalar)(const void* value, SourceLocation where), SourceLocation where);
+  void set_parameter(const detail::ParameterState& parameter, const void* value, SourceLocation where);
+  /// Whether a command uses it.
+  bool uses(const detail::ParameterState& parameter) const;
   void set_config(std::string_view label, const LaunchConfig& config);
   void enable(std::string_view label, bool is_enabled, SourceLocation where);
   void bind(const Array& recorded, const Array& array, SourceLocation where);
@@ -70,6 +100,14 @@ class Exec : public std::enable_shared_from_this<Exec> {
     bool is_enabled = true;
   };
 
+  /// What each replay is passed in the place of a name.
+  struct Passed {
+    runtime::Buffer* name;
+    std::byte* address = nullptr;                           ///< that the nodes have
+    std::vector<runtime::Access> accesses;                  ///< of a replay, by the name
+    std::vector<std::pair<std::size_t, std::size_t>> uses;  ///< command of the plan, access
+  };
+
   /// All that an update replaces.
   struct State {
     std::shared_ptr<Program> program;
@@ -85,8 +123,10 @@ class Exec : public std::enable_shared_from_this<Exec> {
     bool crosses_kinds = false;                     ///< one of them is used by another kind of device too
     std::vector<runtime::Buffer*> outputs;          ///< what has values once this executable has run
     std::vector<runtime::GeneratorPosition> draws;  ///< reused by replays
-    std::vector<runtime::StreamPoint> after;        ///< of what an update took the place of
-    std::optional<std::uint64_t> prepared_at;       ///< the mark's generation
+    std::vector<Passed> passed;
+    std::vector<runtime::Access> passing;      ///< what the replay that is issued does to what it was passed
+    std::vector<runtime::StreamPoint> after;   ///< of what an update took the place of
+    std::optional<std::uint64_t> prepared_at;  ///< the mark's generation
   };
 
   Exec(InstantiateOptions options, std::shared_ptr<ArenaRoom> pool);
@@ -94,7 +134,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   /// `room`: for its temporaries.
   static State plan(const std::shared_ptr<Program>& program, InstantiateOptions options, SourceLocation where,
                     const std::shared_ptr<runtime::ReplayMark>& mark, std::shared_ptr<ArenaRoom> room,
-                    Bindings bindings);
+                    Bindings bindings, std::span<runtime::Buffer* const> names = {});
   static std::shared_ptr<runtime::Executable> lower(const runtime::Plan& plan);
   static void find_boundary(State& state);
   static runtime::Access bound(const State& state, const runtime::Access& access);
@@ -104,6 +144,10 @@ class Exec : public std::enable_shared_from_this<Exec> {
   bool record(runtime::StreamCore& stream, runtime::OrderLock& lock, std::optional<runtime::Plan>& live,
               SourceLocation where);
   void issue(runtime::StreamCore& stream, SourceLocation where);
+  /// Gives the plan the addresses; the commands that have others now.
+  static std::vector<std::size_t> put(State& state, std::span<const PassedBlock> blocks);
+  /// Gives the executable the blocks of the next replay. With the order lock held.
+  void pass(const runtime::StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where);
   void prepare(runtime::StreamCore& stream, SourceLocation where);
   void refuse_shared_elements(SourceLocation where) const;
   void advance_generators();
@@ -115,6 +159,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
   /// Whether it writes a temporary in whose memory another one lies too.
   bool shares_memory(std::size_t command) const;
   Changed& own_command(std::size_t command);
+  /// The command as it is in another executable of the same plan.
+  void copy_change(std::size_t command, const Changed& changed);
   void apply(std::size_t command);
   void refuse_baked_in(const runtime::Buffer* recorded, SourceLocation where) const;
   void require_aligned(const runtime::Buffer* recorded, const Binding& binding, SourceLocation where) const;

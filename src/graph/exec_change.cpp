@@ -69,8 +69,17 @@ Exec::Changed& Exec::own_command(std::size_t command) {
 
 void Exec::apply(std::size_t command) { state_.executable->change(command, state_.plan.commands[command]); }
 
-void Exec::set_parameter(const detail::ParameterState& parameter, const void* value,
-                         Scalar (*to_scalar)(const void* value, SourceLocation where), SourceLocation where) {
+bool Exec::uses(const detail::ParameterState& parameter) const {
+  const OrderLock lock(order_mutex());
+  const auto& commands = state_.plan.commands;
+  return std::any_of(commands.begin(), commands.end(), [&](const runtime::PlannedCommand& planned) {
+    const auto& all = planned.command->parameters;
+    return std::any_of(all.begin(), all.end(),
+                       [&](const detail::ParameterUse& use) { return use.state == &parameter; });
+  });
+}
+
+void Exec::set_parameter(const detail::ParameterState& parameter, const void* value, SourceLocation where) {
   const std::lock_guard one(changes_);
   const OrderLock lock(order_mutex());
   require_changeable("set", where);
@@ -82,9 +91,9 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
       if (use.state != &parameter) continue;
       uses.emplace_back(i, use.slot);
       const std::optional<DType> dtype = scalar_dtype(*commands[i].command, use.slot);
-      values.push_back(!dtype
-                           ? kernels::Value{}
-                           : runtime::scalar_value(to_scalar(value, where), *dtype, commands[i].command->label, where));
+      values.push_back(
+          !dtype ? kernels::Value{}
+                 : runtime::scalar_value(parameter.to_scalar(value, where), *dtype, commands[i].command->label, where));
     }
   }
   if (uses.empty()) {

@@ -75,9 +75,7 @@ std::unordered_set<const Buffer*> pinned_by_foreign_work(const runtime::Plan& pl
 runtime::BufferRef block_like(const Buffer& buffer, SourceLocation where) {
   runtime::StreamCore& stream = runtime::service_stream(buffer.device());
   const OrderLock lock(order_mutex());
-  runtime::BufferRef block(Buffer::allocate(stream, buffer.size_bytes(), where));
-  block->shape = buffer.shape;
-  block->dtype = buffer.dtype;
+  runtime::BufferRef block(Buffer::like(buffer, stream, where));
   if (buffer.size_bytes() > 0) block->set_state(Buffer::State::recorded);
   return block;
 }
@@ -131,6 +129,14 @@ void Exec::take_over(State& next) {
   std::swap(state_, next);
 }
 
+void Exec::copy_change(std::size_t command, const Changed& changed) {
+  Changed& own = own_command(command);
+  own.command.payload = changed.command.payload;
+  if (changed.call == nullptr) return;
+  own.call = changed.call->clone();
+  std::get<runtime::KernelCommand>(own.command.payload).owned = own.call;
+}
+
 std::shared_ptr<Exec> Exec::clone(SourceLocation where) {
   const std::lock_guard one(changes_);
   require_changeable("clone", where);
@@ -149,12 +155,7 @@ std::shared_ptr<Exec> Exec::clone(SourceLocation where) {
   const auto mark = std::make_shared<runtime::ReplayMark>();
   copy->state_ = plan(program, options_, where, mark, std::make_shared<ArenaRoom>(mark), std::move(bindings));
   for (const auto& [command, changed] : state_.changed) {
-    Changed& own = copy->own_command(command);
-    own.command.payload = changed->command.payload;
-    if (changed->call != nullptr) {
-      own.call = changed->call->clone();
-      std::get<runtime::KernelCommand>(own.command.payload).owned = own.call;
-    }
+    copy->copy_change(command, *changed);
   }
   copy->state_.executable = lower(copy->state_.plan);
   const OrderLock lock(order_mutex());

@@ -121,10 +121,9 @@ void GraphExec::replay(const Stream& stream, SourceLocation where) const {
   exec_of(exec_, "replay", where).replay(stream.core(where), where);
 }
 
-void GraphExec::set_parameter(const detail::ParameterState& parameter, const void* value, ToScalar to_scalar,
-                              SourceLocation where) const {
+void GraphExec::set_parameter(const detail::ParameterState& parameter, const void* value, SourceLocation where) const {
   runtime::refuse_in_callback("set", where);
-  exec_of(exec_, "set", where).set_parameter(parameter, value, to_scalar, where);
+  exec_of(exec_, "set", where).set_parameter(parameter, value, where);
 }
 
 void GraphExec::set(std::string_view label, const LaunchConfig& config) const {

@@ -33,8 +33,10 @@ std::optional<runtime::Command> moved_draw(const runtime::Command& command, cons
   return moved;
 }
 
-Planner::Planner(const std::shared_ptr<Program>& program, std::shared_ptr<ArenaRoom> room)
+Planner::Planner(const std::shared_ptr<Program>& program, std::shared_ptr<ArenaRoom> room,
+                 std::span<Buffer* const> passed)
     : kept_(std::make_shared<Kept>(Kept{program, std::make_shared<Arena>(std::move(room)), {}, {}})),
+      passed_(passed.begin(), passed.end()),
       draft_{*program, {lane_info(*program, 0)}, {}, {}, kept_->made, {}, {}} {
   Occurrence outermost;
   place(*program, outermost);
@@ -97,6 +99,7 @@ std::vector<void*> Planner::addresses(SourceLocation where) {
         block.offset = kept_->arena->reserve(buffer.device(), buffer.size_bytes(), block.offset);
       continue;
     }
+    if (std::find(passed_.begin(), passed_.end(), &buffer) != passed_.end()) continue;
     const runtime::OrderLock lock(runtime::order_mutex());
     if (buffer.address() != nullptr || buffer.size_bytes() == 0) continue;
     buffer.materialize();

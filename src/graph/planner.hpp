@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -21,8 +22,9 @@ std::optional<runtime::Command> moved_draw(const runtime::Command& command, cons
 /// random offsets of its own; and a draft as a plan, in which every array has an address.
 class Planner {
  public:
-  /// `room`: for the memory of its temporaries.
-  Planner(const std::shared_ptr<Program>& program, std::shared_ptr<ArenaRoom> room);
+  /// `room`: for the memory of its temporaries. `passed`: outputs and arrays from outside that get no address.
+  Planner(const std::shared_ptr<Program>& program, std::shared_ptr<ArenaRoom> room,
+          std::span<runtime::Buffer* const> passed = {});
 
   Draft& draft() noexcept { return draft_; }
   /// Takes the memory.
@@ -64,6 +66,7 @@ class Planner {
   std::vector<void*> addresses(SourceLocation where);
 
   std::shared_ptr<Kept> kept_;
+  std::vector<const runtime::Buffer*> passed_;
   std::unordered_map<const runtime::Buffer*, int> lasting_;  ///< blocks that are no temporaries
   Draft draft_;
 };

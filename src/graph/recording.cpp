@@ -30,6 +30,7 @@ void refuse_legacy(const StreamCore& stream, const char* call, SourceLocation wh
 std::shared_ptr<Recording> Recording::begin(Scope scope, const Stream& origin, CaptureOptions options,
                                             SourceLocation where) {
   runtime::refuse_in_callback("capture", where);
+  runtime::run_recorded("capture", where);
   StreamCore& core = origin.core(where);
   if (scope == Scope::stream && origin == default_stream(core.device)) {
     throw Error(
@@ -280,7 +281,7 @@ std::shared_ptr<Program> Recording::end(SourceLocation where) {
     } else {
       require_joined(where);
     }
-    if (program_->nodes.empty()) {
+    if (program_->nodes.empty() && !stands_for_a_run_) {
       note(DiagnosticKind::empty_capture, Severity::warning, {}, "nothing was captured; replays do nothing");
       if (options_.strict) {
         throw Error(Errc::illegal_state, "end", str(),

@@ -55,10 +55,24 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void discard(const std::string& why) noexcept;
   bool is_open() const noexcept;
 
+  /// As recorded so far.
+  const Program& program() const noexcept { return *program_; }
+
   /// Records a replay of a graph as one command. `live`: the graph's commands, which a live capture needs. With the
   /// order lock held.
   void add_graph(runtime::StreamCore& stream, const std::shared_ptr<Program>& program, const runtime::Plan* live,
                  SourceLocation where);
+  /// For a capture that stands for its own run: an empty one is worth no warning, any seed may be set, and if `may_run`
+  /// it runs what it holds at a call that no capture allows. In src/graph/recording_run.cpp, as the next three.
+  void stand_for_a_run(bool may_run) noexcept {
+    stands_for_a_run_ = true;
+    may_run_ = may_run;
+  }
+  bool run_so_far(const char* call, SourceLocation where) override;
+  /// The call that it ran what it held for; empty: it did not.
+  const std::string& ran_for() const noexcept { return ran_for_; }
+  /// Events that it recorded and that are still there, no events of nodes among them.
+  std::vector<std::shared_ptr<runtime::EventCore>> recorded_events() const;
   bool is_live() const noexcept override { return live_ != nullptr; }
   bool is_attached() const noexcept override { return tag_->foreign_id != 0; }
   /// Of the program that is recorded. With the order lock held.
@@ -99,6 +113,11 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
     std::int64_t begin;
     std::int64_t end;
     runtime::AccessMode mode;
+  };
+  /// What was recorded of a block, or of all foreign memory.
+  struct RecordedHistory {
+    std::vector<RecordedAccess> accesses;
+    std::vector<const runtime::Buffer*> names;  ///< of a block from outside: more than one where it has aliases
   };
   class Point;
 
@@ -174,11 +193,15 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   std::vector<Lane> lanes_;
   std::unordered_map<const runtime::StreamCore*, int> lane_numbers_;
   /// By what orders a buffer: its own history, or that of all foreign memory, which extents there count in.
-  std::unordered_map<const runtime::AccessHistory*, std::vector<RecordedAccess>> histories_;
+  std::unordered_map<const runtime::AccessHistory*, RecordedHistory> histories_;
   /// Memory that is not Refrain's: every name of the same bytes is one buffer of the program.
   std::map<std::tuple<void*, std::int64_t, const runtime::Buffer*>, runtime::BufferRef> foreign_;
   std::optional<Stream> outside_;  ///< waits for what the program waits for outside
   int pruned_ = 0;
+  bool stands_for_a_run_ = false;
+  bool may_run_ = false;
+  std::string ran_for_;
+  std::vector<std::weak_ptr<runtime::EventCore>> recorded_events_;  ///< of one that stands for a run
   std::unique_ptr<runtime::LiveCapture> live_;
   std::shared_ptr<Program> given_up_;  ///< of a live capture that failed half-way; destroyed without the lock
 };

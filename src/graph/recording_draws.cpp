@@ -52,7 +52,7 @@ void Recording::seed_defaults(std::uint64_t seed) {
 }
 
 void Recording::refuse_seed(std::uint64_t present, std::uint64_t seed, SourceLocation where) const {
-  if (seed == present) return;
+  if (seed == present || stands_for_a_run_) return;  // as eager calls would have it
   throw Error(Errc::capture_unsupported, "manual_seed", str(),
               "a capture may only repeat the generator's present seed, " + std::to_string(present) + ", not " +
                   std::to_string(seed) + "; seed before the capture",

@@ -49,6 +49,7 @@ void Recording::record_event(StreamCore& stream, EventCore& event, SourceLocatio
   // So that other code, which may have the event, can wait for it.
   const bool is_native = event.is_wrapped || (is_attached() && !event.is_node());
   if (live_ != nullptr && is_native) live_->record_event(lane, event.native_for(stream)->native());
+  if (stands_for_a_run_ && !event.is_node()) recorded_events_.push_back(event.weak_from_this());
   event.device = stream.device;
   event.captured = std::make_shared<Point>(tag_, lanes_[static_cast<std::size_t>(lane)].frontier,
                                            live_ != nullptr ? live_->record(lane) : 0);

@@ -76,7 +76,7 @@ std::vector<int> Recording::find_hazards(const StreamCore& stream, const Command
     const auto history = histories_.find(&access.buffer->history());
     if (history == histories_.end()) continue;
     const std::int64_t origin = access.buffer->history_origin();
-    for (const RecordedAccess& earlier : history->second) {
+    for (const RecordedAccess& earlier : history->second.accesses) {
       if (access.begin >= access.end) continue;
       if (earlier.begin >= access.end + origin || access.begin + origin >= earlier.end) continue;
       if (earlier.mode == AccessMode::read && access.mode == AccessMode::read) continue;
@@ -351,13 +351,14 @@ Access Recording::own_access(const Access& access) {
 
 void Recording::keep(const Node& node, int id) {
   for (const Access& access : node.accesses) {
-    auto [history, is_new] = histories_.try_emplace(&access.buffer->history());
-    if (is_new && access.buffer->recorder() != this && !access.buffer->is_foreign()) {
+    auto& [earlier, names] = histories_[&access.buffer->history()];
+    const bool is_from_outside = access.buffer->recorder() != this && !access.buffer->is_foreign();
+    if (is_from_outside && std::find(names.begin(), names.end(), access.buffer) == names.end()) {
+      names.push_back(access.buffer);
       program_->outside.emplace_back(access.buffer);
       if (access.buffer->state() == Buffer::State::recorded) access.buffer->share();
       if (needs_values(node, *access.buffer)) program_->reads.push_back(access.buffer);
     }
-    auto& earlier = history->second;
     const std::int64_t origin = access.buffer->history_origin();
     const std::int64_t begin = access.begin + origin;
     const std::int64_t end = access.end + origin;

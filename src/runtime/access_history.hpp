@@ -16,8 +16,9 @@ namespace refrain::runtime {
 struct ReplayMark {
   StreamPoint point;
   bool replayed = false;
-  std::uint64_t generation = 0;  ///< moves on when an executable leaves buffers: all look at theirs again
-  bool touched = true;  ///< another command met one of those buffers since; the next replay must look at each again
+  /// Moves on when another command meets one of those buffers, or an executable leaves one: the next replay of each
+  /// executable looks at its own again.
+  std::uint64_t generation = 0;
 };
 
 /// The label of the access that stands for a block's allocation: ordered like a write, but no fault of the program.

@@ -48,6 +48,45 @@ Buffer* Buffer::foreign(Device device, void* address, std::int64_t size_bytes, S
   return buffer;
 }
 
+Buffer* Buffer::like(const Buffer& recorded, StreamCore& stream, SourceLocation where) {
+  Buffer* const buffer = recorded.pinned_by_ != nullptr
+                             ? pinned(recorded.device_, *recorded.pinned_by_, recorded.size_bytes_, where)
+                             : allocate(stream, recorded.size_bytes_, where);
+  buffer->shape = recorded.shape;
+  buffer->dtype = recorded.dtype;
+  return buffer;
+}
+
+Buffer* Buffer::alias(Buffer& of) {
+  auto* buffer = new Buffer(of.device(), of.size_bytes(), of.where());
+  buffer->shape = of.shape;
+  buffer->dtype = of.dtype;
+  buffer->is_array = of.is_array;
+  buffer->is_read_only = of.is_read_only;
+  buffer->given_at = of.given_at;
+  buffer->is_foreign_ = of.is_foreign_;
+  buffer->pinned_by_ = of.pinned_by_;
+  buffer->address_ = of.address();
+  // An alias of an alias would have to outlive it.
+  buffer->named_ = of.named_ != nullptr ? of.named_ : &of;
+  buffer->named_->retain();
+  ++buffer->named_->aliases_;
+  return buffer;
+}
+
+BufferRef Buffer::detach() noexcept {
+  BufferRef kept(named_);
+  if (named_ != nullptr) {
+    --named_->aliases_;
+    named_->release();
+    named_ = nullptr;
+  }
+  is_foreign_ = false;
+  pinned_by_ = nullptr;
+  address_ = nullptr;
+  return kept;
+}
+
 AccessHistory& Buffer::foreign_history(DeviceKind kind) noexcept {
   static auto& all = *new std::array<AccessHistory, 2>;
   return all[static_cast<std::size_t>(kind)];
@@ -148,7 +187,10 @@ void Buffer::forget(DeviceKind kind, void* address, std::int64_t bytes, std::spa
 }
 
 void Buffer::destroy() noexcept {
-  if (is_foreign_) {
+  if (named_ != nullptr) {
+    --named_->aliases_;
+    named_->release();
+  } else if (is_foreign_) {
     if (deleter_ != nullptr) {
       const std::vector<StreamPoint> done_then = users();
       const auto give = [deleter = std::shared_ptr(std::move(deleter_)), address = address(), bytes = size_bytes_,

@@ -41,6 +41,21 @@ class Buffer {
   /// Memory that is not Refrain's: the buffer only names it. Its history is shared by all that names such memory, so
   /// that the same bytes given twice are the same bytes.
   static Buffer* foreign(Device device, void* address, std::int64_t size_bytes, SourceLocation where);
+  /// A block for what another one was recorded for, of the same array. With the order lock held.
+  /// @throws Error(Errc::out_of_memory)
+  static Buffer* like(const Buffer& recorded, StreamCore& stream, SourceLocation where);
+  /// The name of other memory from now on: of one that nobody else has.
+  void move_to(void* address) noexcept { address_ = address; }
+  /// Another name of that buffer's block, with its history, so that what is recorded by this name can be told from what
+  /// is recorded by the other. Keeps the buffer.
+  static Buffer* alias(Buffer& of);
+  /// An alias, or a name of other code's memory, becomes the name of nothing, as which a recording goes on to know it.
+  /// With the order lock held; the result is the buffer that it kept, to be let go without the lock.
+  class BufferRef detach() noexcept;
+  /// What an alias is a name of; null: it is none.
+  Buffer* named() const noexcept { return named_; }
+  /// Whether another buffer may be the same memory.
+  bool has_other_names() const noexcept { return is_foreign_ || named_ != nullptr || aliases_ > 0; }
   /// Called once with the address when the buffer is gone and its users are done.
   void set_deleter(std::function<void(void*)> deleter) {
     deleter_ = std::make_unique<std::function<void(void*)>>(std::move(deleter));
@@ -70,7 +85,10 @@ class Buffer {
   SourceLocation where() const noexcept { return where_; }
 
   // Guarded by the order lock, as is everything that ordering reads.
-  AccessHistory& history() noexcept { return is_foreign_ ? foreign_history(device_.kind) : history_; }
+  AccessHistory& history() noexcept {
+    if (is_foreign_) return foreign_history(device_.kind);
+    return named_ != nullptr ? named_->history_ : history_;
+  }
   /// Where the buffer begins in what its history counts.
   std::int64_t history_origin() const noexcept {
     return is_foreign_ ? static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address())) : 0;
@@ -97,6 +115,8 @@ class Buffer {
     handles_.fetch_sub(1, std::memory_order_relaxed);
     release();
   }
+  /// Handles and the library's own references.
+  int references() const noexcept { return references_.load(std::memory_order_acquire); }
   /// How many of the user's arrays name this buffer.
   int handles() const noexcept { return handles_.load(std::memory_order_relaxed); }
 
@@ -118,6 +138,8 @@ class Buffer {
   std::atomic<void*> address_{nullptr};
   Backend* pinned_by_ = nullptr;
   Recorder* recorder_ = nullptr;
+  Buffer* named_ = nullptr;  ///< of an alias, which holds a reference
+  std::atomic<int> aliases_{0};
   bool shared_ = false;
   bool is_foreign_ = false;
   std::unique_ptr<std::function<void(void*)>> deleter_;

@@ -27,7 +27,19 @@ struct Snapshot {
   runtime::Clock before;
 };
 
+/// The host is about to ask for an event: a capture of this thread's that holds it runs, if it may.
+void run_recorded_with(const EventCore& event, const char* call, SourceLocation where) {
+  const runtime::Recorder* const recorder = runtime::thread_recorder();
+  if (recorder == nullptr) return;
+  {
+    const OrderLock lock(order_mutex());
+    if (event.captured == nullptr || event.captured->recorder() != recorder) return;
+  }
+  runtime::run_recorded(call, where);
+}
+
 Snapshot snapshot(EventCore& event, const char* call, SourceLocation where) {
+  run_recorded_with(event, call, where);
   const OrderLock lock(order_mutex());
   event.refuse_captured(call, where);
   if (!event.recorded) return {};
@@ -96,6 +108,7 @@ std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) 
                   "has no timing; make it with Event({.timing = true})", where);
     }
   }
+  for (const EventCore* event : {core().get(), end.core().get()}) run_recorded_with(*event, "elapsed_time", where);
   std::shared_ptr<runtime::BackendEvent> first;
   std::shared_ptr<runtime::BackendEvent> last;
   bool one_device = false;

@@ -24,6 +24,7 @@ std::string_view to_string(DiagnosticKind kind) noexcept {
     case DiagnosticKind::output_kept: return "output_kept";
     case DiagnosticKind::pass: return "pass";
     case DiagnosticKind::lowering: return "lowering";
+    case DiagnosticKind::runs_eagerly: return "runs_eagerly";
   }
   return "unknown";
 }

@@ -220,7 +220,7 @@ void order_access(StreamCore& stream, const Access& access, const char* label, S
       continue;  // replays of one graph are ordered by their mark
     }
     if (!conflicts(record, access)) continue;
-    if (record.mark != nullptr) record.mark->touched = true;
+    if (record.mark != nullptr) ++record.mark->generation;
     const StreamPoint point = record.at();
     if (is_ordered(stream, point)) continue;
     if (record.label == allocate_label) {

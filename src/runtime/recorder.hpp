@@ -56,6 +56,10 @@ class Recorder {
   /// Lets foreign code put a command on the live capture's stream. The lock is given up for the call.
   virtual void call_live(std::unique_lock<std::mutex>& lock, StreamCore& stream, const Command& command,
                          const ForeignCall& call) = 0;
+  /// Ends the capture and runs what it holds, so that a call that no capture allows can go on as one of none; false
+  /// where the capture was not begun so. Without the order lock.
+  /// @throws what ending and running it throws
+  virtual bool run_so_far(const char* /*call*/, SourceLocation /*where*/) { return false; }
   /// Throws what `submit` would throw for the command's order, doing nothing.
   virtual void check_order(const StreamCore& stream, const Command& command) const = 0;
   virtual void record_event(StreamCore& stream, EventCore& event, SourceLocation where) = 0;
@@ -93,6 +97,12 @@ using ThreadRecorder = std::atomic<Recorder*>;
 std::shared_ptr<ThreadRecorder> thread_recorder_slot();
 /// The thread-scoped capture of this thread, if any.
 Recorder* thread_recorder() noexcept;
+
+/// What calls begin with that no capture allows: a capture of this thread's that may runs what it holds. Without the
+/// order lock.
+inline void run_recorded(const char* call, SourceLocation where) {
+  if (Recorder* const recorder = thread_recorder()) recorder->run_so_far(call, where);
+}
 
 /// Who records what this thread issues on the stream: its thread-scoped capture, else the capture that the stream is a
 /// member of, else nobody.

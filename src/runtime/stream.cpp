@@ -25,6 +25,17 @@ using runtime::StreamCore;
 
 namespace {
 
+/// A capture of this thread's that stands for a run runs what it holds if the stream is in it.
+void run_recorded_on(const StreamCore& stream, const char* call, SourceLocation where) {
+  const Recorder* const recorder = runtime::thread_recorder();
+  if (recorder == nullptr) return;
+  {
+    const OrderLock lock(order_mutex());
+    if (!recorder->is_member(stream)) return;
+  }
+  runtime::run_recorded(call, where);
+}
+
 /// A stream that a capture records has nothing to wait for. Another one may be asked even where this thread captures.
 /// With the order lock held.
 void refuse_while_member(const StreamCore& stream, const char* call, SourceLocation where) {
@@ -158,6 +169,7 @@ bool Stream::query(SourceLocation where) const {
   runtime::refuse_in_callback("query", where);
   StreamCore& stream = core(where);
   runtime::notice_capture(stream, "query", where);
+  run_recorded_on(stream, "query", where);
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "query", where);
   return see(stream, lock, [&](std::uint64_t position) { return stream.backend().is_complete(stream, position); });
@@ -167,6 +179,7 @@ void Stream::synchronize(SourceLocation where) const {
   runtime::refuse_in_callback("synchronize", where);
   StreamCore& stream = core(where);
   runtime::notice_capture(stream, "synchronize", where);
+  run_recorded_on(stream, "synchronize", where);
   OrderLock lock(order_mutex());
   refuse_while_member(stream, "synchronize", where);
   see(stream, lock, [&](std::uint64_t position) {
@@ -213,6 +226,7 @@ cudaStream_t Stream::native(SourceLocation where) const {
                 "a host device has no CUDA stream; make the stream on a CUDA device for one", where);
   }
   runtime::notice_capture(stream, "native", where);
+  runtime::run_recorded("native", where);
   const OrderLock lock(order_mutex());
   if (Recorder* recorder = recorder_of(stream)) return recorder->native(stream, where);
   stream.expose();
@@ -260,6 +274,7 @@ void synchronize(Device device, SourceLocation where) {
       // In a broken capture of other code's: of concern to this thread only if it is its own.
     }
   }
+  if (runtime::captures_here(device)) runtime::run_recorded("synchronize", where);
   if (runtime::captures_here(device)) {
     throw Error(Errc::capture_unsupported, "synchronize", device.str(),
                 "this thread has an open capture on the device; synchronise after the capture", where);

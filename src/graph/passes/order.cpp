@@ -62,7 +62,8 @@ class Histories {
   Space space_of(int block) const {
     const Block& of = draft_.blocks[static_cast<std::size_t>(block)];
     if (of.buffer->is_foreign()) return {nullptr, -1 - static_cast<int>(of.buffer->device().kind)};
-    return {of.buffer, of.is_temporary ? block : -1};
+    const runtime::Buffer* const named = of.buffer->named();
+    return {named != nullptr ? named : of.buffer, of.is_temporary ? block : -1};
   }
 
   /// A write drops what it covers: who conflicts with that conflicts with the write.

@@ -165,7 +165,7 @@ class Scalars {
     const Step& step = draft_.steps[number];
     for (std::size_t k = 0; k < step.blocks.size(); ++k) {
       const runtime::Access& access = step.command->accesses[k];
-      if (access.buffer->is_foreign()) return false;  // others may be the same memory
+      if (access.buffer->has_other_names()) return false;
       const auto block = static_cast<std::size_t>(step.blocks[k]);
       const auto minds = [&](std::size_t other, bool is_reader_free) {
         if (other == number || !ancestors().holds(other, number)) return false;
@@ -202,7 +202,7 @@ class Scalars {
     const Step& step = draft_.steps[number];
     for (std::size_t k = 0; k < step.blocks.size(); ++k) {
       if (step.command->accesses[k].mode == AccessMode::write) continue;
-      if (step.command->accesses[k].buffer->is_foreign()) return false;  // others may be the same memory
+      if (step.command->accesses[k].buffer->has_other_names()) return false;
       const auto& writers = writers_[static_cast<std::size_t>(step.blocks[k])];
       if (std::any_of(writers.begin(), writers.end(),
                       [&](std::size_t writer) { return writer != number && is_between(writer); })) {

@@ -1,0 +1,123 @@
+// Executables whose replays are each passed blocks of memory.
+
+#include "graph/exec.hpp"
+#include "runtime/host_function.hpp"
+#include "runtime/submit.hpp"
+
+#include <refrain/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace refrain::graph {
+
+using runtime::Access;
+using runtime::Buffer;
+using runtime::order_mutex;
+using runtime::OrderLock;
+
+std::vector<std::size_t> Exec::put(State& state, std::span<const PassedBlock> blocks) {
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    Passed& passed = state.passed[i];
+    std::byte* const address = blocks[i].address();
+    if (address == passed.address) continue;
+    passed.address = address;
+    for (const auto& [command, k] : passed.uses) {
+      runtime::PlannedCommand& planned = state.plan.commands[command];
+      planned.addresses[k] = planned.command->accesses[k].address(address);
+      changed.push_back(command);
+    }
+  }
+  std::sort(changed.begin(), changed.end());
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  return changed;
+}
+
+std::shared_ptr<Exec> Exec::make_passing(const std::shared_ptr<Program>& program, const InstantiateOptions& options,
+                                         std::span<Buffer* const> names, std::span<const PassedBlock> blocks,
+                                         SourceLocation where) {
+  std::shared_ptr<ArenaRoom> pool = options.arena_pool != nullptr ? options.arena_pool->room() : nullptr;
+  const std::shared_ptr<ArenaRoom> room = pool != nullptr ? pool : program->room;
+  std::shared_ptr<Exec> exec = runtime::own(new Exec(options, std::move(pool)));
+  exec->state_ = plan(program, options, where, program->mark, room, {}, names);
+  State& state = exec->state_;
+  for (std::size_t i = 0; i < state.plan.commands.size(); ++i) {
+    const runtime::Command& command = *state.plan.commands[i].command;
+    for (std::size_t k = 0; k < command.accesses.size(); ++k) {
+      for (Passed& passed : state.passed) {
+        if (passed.name == command.accesses[k].buffer) passed.uses.emplace_back(i, k);
+      }
+    }
+  }
+  put(state, blocks);
+  state.executable = lower(state.plan);
+  return exec;
+}
+
+std::shared_ptr<Exec> Exec::sibling(std::span<const PassedBlock> blocks, SourceLocation /*where*/) {
+  const std::lock_guard one(changes_);
+  std::shared_ptr<Exec> copy = runtime::own(new Exec(options_, pool_));
+  State& next = copy->state_;
+  next.program = state_.program;
+  next.mark = state_.mark;
+  next.plan = state_.plan;
+  next.diagnostics = state_.diagnostics;
+  next.folded = state_.folded;
+  next.arena_use = state_.arena_use;
+  next.outside = state_.outside;
+  next.crosses_kinds = state_.crosses_kinds;
+  next.outputs = state_.outputs;
+  next.draws.resize(state_.draws.size());
+  next.passed = state_.passed;
+  for (const auto& [command, changed] : state_.changed) {
+    next.plan.commands[command].command = changed->recorded;
+    copy->copy_change(command, *changed);
+  }
+  put(next, blocks);
+  next.executable = lower(next.plan);
+  return copy;
+}
+
+void Exec::pass(const runtime::StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where) {
+  if (runtime::recorder_of(stream) != nullptr) {
+    throw Error(Errc::capture_merge, "replay", stream.str(),
+                "joined a capture while a graph was about to be replayed on it; order the two threads", where);
+  }
+  state_.passing.clear();
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    for (const Access& access : state_.passed[i].accesses) {
+      Access& now = state_.passing.emplace_back(access);
+      now.buffer = blocks[i].buffer;
+      now.begin += blocks[i].offset;
+      now.end += blocks[i].offset;
+    }
+  }
+  if (has(blocks)) return;
+  for (const std::size_t command : put(state_, blocks)) apply(command);
+}
+
+bool Exec::has(std::span<const PassedBlock> blocks) const noexcept {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (state_.passed[i].address != blocks[i].address()) return false;
+  }
+  return true;
+}
+
+namespace {
+
+runtime::StreamPoint newest(const runtime::ReplayMark& mark) {
+  const OrderLock lock(order_mutex());
+  return mark.replayed ? mark.point : runtime::StreamPoint{};
+}
+
+}  // namespace
+
+bool Exec::is_idle() const { return runtime::is_done(newest(*state_.mark)); }
+
+void Exec::synchronize() const {
+  const runtime::StreamPoint point = newest(*state_.mark);
+  for (const auto& stream : runtime::busy_streams({&point, 1})) stream->backend().synchronize(*stream, point.position);
+}
+
+}  // namespace refrain::graph
