@@ -22,7 +22,7 @@ struct GraphedOptions {
   /// warnings of captures.
   bool strict = false;
   int capacity = 64;                                   ///< signatures; the least recently used goes first
-  std::int64_t max_bytes = std::int64_t{1} << 30;      ///< of temporaries and outputs kept for the next calls
+  std::int64_t max_bytes = std::int64_t{1} << 30;      ///< of temporaries, and of blocks for results
   int buffer_sets = 4;                                 ///< executables a signature, each for other buffers
   InstantiateOptions instantiate = {};                 ///< without its `arena_pool`
   std::optional<ArenaPool> arena_pool = std::nullopt;  ///< shared with other graphs: calls are then in order with them
@@ -39,7 +39,7 @@ struct GraphedStatistics {
   std::int64_t evictions = 0;
   std::int64_t checks = 0;  ///< hits for which the function was recorded again (REFRAIN_CHECK)
   int signatures = 0;       ///< there now
-  std::int64_t bytes = 0;   ///< kept now: temporaries, and outputs that nobody else holds
+  std::int64_t bytes = 0;   ///< kept now: temporaries, and blocks for the results of later calls
 };
 
 namespace detail {

@@ -143,7 +143,10 @@ void GraphedCall::check() {
 }
 
 void GraphedCall::replay() {
-  core_.entry_->recorded->replay(core_.signature_, core_.parameters_, *core_.stream_, core_.statistics_);
+  GraphedStatistics& statistics = core_.statistics_;
+  const std::int64_t instantiations = statistics.instantiations;
+  core_.entry_->recorded->replay(core_.signature_, core_.parameters_, *core_.stream_, statistics);
+  if (statistics.instantiations != instantiations) core_.evict(core_.entry_);
 }
 
 Array GraphedCall::next_array() {

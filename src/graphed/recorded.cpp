@@ -202,7 +202,7 @@ void Recorded::synchronize() const {
 std::int64_t Recorded::size_bytes() const {
   std::int64_t sum = sets_.empty() ? 0 : sets_.front().exec->arena_use().size_bytes;
   for (const Outputs& outputs : outputs_) {
-    for (const BufferRef& block : outputs) sum += block->references() == 1 ? block->size_bytes() : 0;
+    for (const BufferRef& block : outputs) sum += block->size_bytes();
   }
   return sum;
 }

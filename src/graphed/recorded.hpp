@@ -74,7 +74,7 @@ class Recorded {
 
   bool is_idle() const;
   void synchronize() const;
-  /// Temporaries, and outputs that nobody else holds.
+  /// Temporaries, and blocks for outputs.
   std::int64_t size_bytes() const;
   std::string explain() const;
 
