@@ -1,6 +1,7 @@
 #include "modes.hpp"
 
 #include <refrain/capture.hpp>
+#include <refrain/graphed.hpp>
 #include <refrain/memory.hpp>
 #include <refrain/stream.hpp>
 
@@ -100,6 +101,25 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
   return prepared;
 }
 
+Prepared prepare_graphed(const Workload& workload, Device device, const Effort&) {
+  Program program = workload.prepare();
+  const auto reference = eager_reference(program, compared_steps);
+  if (!program.graphed) program.graphed = graphed(program.step);
+  Prepared prepared;
+  // The caller holds the newest results.
+  prepared.work = {[program, number = 0, results = std::vector<Array>()]() mutable {
+                     if (program.set) program.set(nullptr, number++);
+                     results = program.graphed();
+                   },
+                   [device] { synchronize(device); }};
+  restart(program);
+  for (int number = 0; number < compared_steps; ++number) {
+    if (program.set) program.set(nullptr, number);
+    note(prepared, difference(reference[static_cast<std::size_t>(number)], bytes_of(program.graphed())));
+  }
+  return prepared;
+}
+
 Mode graph_mode(std::string name, std::string summary, CaptureOptions capturing, InstantiateOptions instantiating) {
   return {std::move(name), std::move(summary), [=](const Workload& workload, Device, const Effort& effort) {
             return prepare_graph(workload, capturing, instantiating, effort);
@@ -121,12 +141,13 @@ static_assert(std::size(switches) * sizeof(bool) == sizeof(Passes));
 
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> all = {
-      {"eager", "the program as it runs without capture", prepare_eager},
+      {eager_mode, "the program as it runs without capture", prepare_eager},
       graph_mode("graph", "replay of the optimised graph", {}, {.optimize = Optimize::all}),
       graph_mode("graph-fast", "the same in fast math, compared to within a tolerance", {}, {.math = Math::fast}),
       graph_mode("graph-none", "replay of the graph as written", {}, {.optimize = Optimize::none}),
       graph_mode(live_mode, "replay of a graph captured on really capturing streams", {.live = true},
                  {.optimize = Optimize::none}),
+      {graphed_mode, "calls of graphed(fn), which replay", prepare_graphed},
   };
   return all;
 }

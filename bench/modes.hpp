@@ -20,8 +20,14 @@ struct Mode {
 /// Refrain's own modes: every workload has them on every device, unless it says why not.
 const std::vector<Mode>& modes();
 
+/// The one of them that calls a graphed function.
+inline constexpr const char* graphed_mode = "graphed";
+
 /// The graph with each pass off in turn.
 const std::vector<Mode>& ablations();
+
+/// The one of them that runs the program as it is.
+inline constexpr const char* eager_mode = "eager";
 
 /// The one of them that captures on really capturing streams.
 inline constexpr const char* live_mode = "live";

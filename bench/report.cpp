@@ -59,7 +59,7 @@ const Row* find(std::span<const Row> rows, std::string_view mode) {
 
 /// The hand-written row that does what this one does; none for the hand-written rows themselves.
 const Row* hand_written(std::span<const Row> rows, const Row& row) {
-  if (row.mode == "eager") return find(rows, "raw-eager");
+  if (row.mode == eager_mode) return find(rows, "raw-eager");
   if (!row.nodes || row.mode == "raw" || row.mode.starts_with(hand_mode)) return nullptr;
   for (const char* const mode : {"raw", hand_mode, loop_mode}) {
     if (const Row* const found = find(rows, mode)) return found;
@@ -117,7 +117,7 @@ void print_head(std::ostream& out) {
 }
 
 void print_group(std::ostream& out, std::span<const Row> rows) {
-  const Row* const eager = find(rows, "eager");
+  const Row* const eager = find(rows, eager_mode);
   for (const Row& row : rows) {
     const Timing& timing = row.timing;
     const Row* const raw = hand_written(rows, row);

@@ -34,9 +34,11 @@ std::vector<Mode> modes_of(const Workload& workload, Device device, const Option
   if (!why_no_rows(workload, device).empty()) return list;
   for (const Mode& mode : modes()) {
     if (mode.name == live_mode && !workload.why_not_live.empty()) continue;
+    if (!workload.why_no_graphs.empty() && mode.name != eager_mode && mode.name != graphed_mode) continue;
     if (is_chosen(options.modes, mode.name)) list.push_back(mode);
   }
   for (const Mode& mode : ablations()) {
+    if (!workload.why_no_graphs.empty()) break;
     const bool is_named = !options.modes.empty() && is_chosen(options.modes, mode.name);
     if (options.ablate || is_named) list.push_back(mode);
   }

@@ -33,6 +33,8 @@ struct Program {
   SetValue set;
   CheckResults check;
   Reset reset;
+  /// The same step by a graphed function that is given what differs from step to step; empty: `graphed(step)`.
+  Step graphed = {};
 };
 
 /// A program to measure.
@@ -48,6 +50,7 @@ struct Workload {
   /// How far results may be from these, relative to the largest element, that are calculated in another way in float32:
   /// contracted, or by another library.
   double tolerance = 1e-5;
+  std::string why_no_graphs = {};  ///< empty: its step may be captured and replayed
 };
 
 /// Every workload, in the order of the table.
@@ -65,6 +68,7 @@ std::vector<Workload> monte_carlo_workloads();
 std::vector<Workload> adam_workloads();
 std::vector<Workload> layer_workloads();
 std::vector<Workload> mlp_workloads();
+std::vector<Workload> graphed_workloads();
 std::vector<Workload> launch_workloads();        ///< none in a binary without CUDA
 std::vector<Workload> foreign_step_workloads();  ///< none in a binary without cuBLAS
 

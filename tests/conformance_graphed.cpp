@@ -166,8 +166,7 @@ BOOST_AUTO_TEST_CASE(results_may_share_memory_or_have_none, *label("conformance-
     BOOST_REQUIRE(all.size() == 5U);
     BOOST_TEST(all[3].size() == 0);
     all[1] += 100;
-    BOOST_TEST((all[0].to_vector<float>() ==
-                std::vector<float>{2.0F * i, 2.0F * i + 100, 2.0F * i + 100, 2.0F * i}));
+    BOOST_TEST((all[0].to_vector<float>() == std::vector<float>{2.0F * i, 2.0F * i + 100, 2.0F * i + 100, 2.0F * i}));
     BOOST_TEST(all[0].buffer() == all[4].buffer());
   }
   BOOST_TEST(step.statistics().recordings == 1);

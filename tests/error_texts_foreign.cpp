@@ -20,6 +20,7 @@ class NoKernel final : public detail::KernelCall {
   void set_config(const LaunchConfig& config) override { config_ = config; }
   void set_value(int, const void*) override {}
   bool has_pointer(const void*) const noexcept override { return false; }
+  bool has_values_of(const KernelCall&) const override { return true; }
   void replace_pointer(const KernelCall&, const void*, void*) override {}
 
  private:

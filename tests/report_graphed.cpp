@@ -19,7 +19,8 @@ BOOST_AUTO_TEST_SUITE(report_graphed)
 BOOST_AUTO_TEST_CASE(a_rate_that_changes_is_never_the_old_one, *label("report-36")) {
   rf::Array weight = filled(1);
   auto plain = rf::graphed([&](const rf::Array& gradient, float rate) { weight -= gradient * rate; });
-  auto followed = rf::graphed([&](const rf::Array& gradient, const rf::Param<float>& rate) { weight -= gradient * rate; });
+  auto followed =
+      rf::graphed([&](const rf::Array& gradient, const rf::Param<float>& rate) { weight -= gradient * rate; });
   auto by_array = rf::graphed([&](const rf::Array& gradient, const rf::Array& rate) { weight -= gradient * rate; });
   const rf::Array gradient = filled(1);
   rf::Array reference = filled(1);
@@ -78,7 +79,8 @@ BOOST_AUTO_TEST_CASE(rows_of_padding_reach_no_other_row, *label("report-39")) {
     const rf::Array power = rf::exp(shifted);
     return power / rf::sum(power, {-1}, true);
   };
-  for (const std::int64_t width : {std::int64_t{1}, std::int64_t{31}, std::int64_t{33}, std::int64_t{64}, std::int64_t{1025}}) {
+  for (const std::int64_t width :
+       {std::int64_t{1}, std::int64_t{31}, std::int64_t{33}, std::int64_t{64}, std::int64_t{1025}}) {
     auto step = rf::graphed(fn);
     for (int i = 0; i < 3; ++i) {
       rf::manual_seed(static_cast<std::uint64_t>(i));
@@ -160,7 +162,8 @@ BOOST_AUTO_TEST_CASE(many_shapes_never_end_the_program, *label("report-44")) {
 
 BOOST_AUTO_TEST_CASE(many_graphs_of_products_cost_what_one_costs_each, *label("report-46")) {
   const rf::Array weight = rf::ones({64, 64});
-  auto step = rf::graphed([&](const rf::Array& x, int copy) { return rf::matmul(x, weight) + copy; }, {.capacity = 100});
+  auto step =
+      rf::graphed([&](const rf::Array& x, int copy) { return rf::matmul(x, weight) + copy; }, {.capacity = 100});
   const rf::Array x = rf::ones({32, 64});
   for (int copy = 0; copy < 10; ++copy) BOOST_TEST(holds(step(x, copy), 64 + copy));
   const std::int64_t ten = step.statistics().bytes;

@@ -17,6 +17,7 @@ INTEREST_RATE, VOLATILITY = 0.02, 0.3
 POINTS = 1 << 24
 TENSORS = 200
 LEARNING_RATE, BETA1, BETA2, EPSILON = 0.01, 0.9, 0.99, 1e-8
+GRAPHED_ELEMENTS, GRAPHED_INPUTS, GRAPHED_TURNS = 1000, 4, 64
 MLP_LAYERS, MLP_BATCH, MLP_WIDTH, MLP_BIAS = 8, 32, 256, 0.1
 
 
@@ -29,6 +30,15 @@ def numbers(i):
 
 def axpy_start():
     return numpy.arange(1000, dtype=F) * F(0.125) - F(60)
+
+
+def graphed(which=0):
+    return axpy_start() + F(which)
+
+
+def rate(number):
+    """graphed_scalar: of the step of that number."""
+    return 1 + 0.125 * (number % 7)
 
 
 def addend(start):

@@ -239,6 +239,52 @@ def makers(kind):
 
         return program(issue, first, False, is_in_order=True)
 
+    def called(function, make_arguments):
+        """Steps with other arguments each: `make_arguments()` gives what takes the results before, if any, and gives
+        the arguments of the step of a number."""
+
+        def make():
+            compiled = jax.jit(function)
+            arguments = make_arguments()
+            number, result = 0, None
+
+            def issue():
+                nonlocal number, result
+                result = compiled(*arguments(number, result))
+                number += 1
+                return (result,)
+
+            def first():
+                nonlocal number, result
+                number, result = 0, None
+                return issue()
+
+            return program(issue, first, False)
+
+        return [("jax-jit", make)]
+
+    def halved(x):
+        return x * 0.5 + 1
+
+    def y_arguments():
+        x = put(inputs.graphed())
+        return lambda number, result: (x,)
+
+    def x_arguments():
+        start = put(inputs.graphed())
+        return lambda number, result: (start if result is None else result,)
+
+    def scalar_arguments():
+        x = put(inputs.graphed())
+        return lambda number, result: (x, numpy.float32(inputs.rate(number)))
+
+    def new_arguments():
+        turns = [
+            [put(inputs.graphed(turn + i)) for i in range(inputs.GRAPHED_INPUTS)]
+            for turn in range(inputs.GRAPHED_TURNS)
+        ]
+        return lambda number, result: turns[number % len(turns)]
+
     def jit(make):
         return [("jax-jit", lambda: stateless(make))]
 
@@ -283,6 +329,10 @@ def makers(kind):
         "adam_200": [("jax-jit", optimising)],
         "layernorm_gelu": jit(layernorm_gelu),
         "mlp": jit(mlp),
+        "graphed_y_step": called(halved, y_arguments),
+        "graphed_x_step": called(halved, x_arguments),
+        "graphed_scalar": called(lambda x, rate: x * rate, scalar_arguments),
+        "graphed_new_buffers": called(lambda a, b, c, d: a * b + c * d, new_arguments),
     }
 
 

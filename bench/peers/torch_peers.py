@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Times PyTorch: eager; as a torch.cuda.CUDAGraph; by torch.compile(mode="reduce-overhead").
+"""Times PyTorch: eager; as a torch.cuda.CUDAGraph; by torch.compile(mode="reduce-overhead"); calls of functions by
+torch.cuda.make_graphed_callables too.
 
 Without tf32 and without gradients. Random numbers come from seed 0, so that on CUDA eager steps and graphs draw what
 Refrain draws; compiled code has numbers of its own, and so has PyTorch's generator on the CPU.
@@ -84,6 +85,29 @@ def makers(kind):
             issue()
         return program(step, issue, step.results, COMPILED[kind], True)
 
+    def called(function_of, note):
+        """Steps by a function of the arguments, which differ from step to step."""
+
+        def ready(make):
+            step = make(device)
+            issue, reset = step.steps(function_of(step))
+            for _ in range(WARM_UPS):
+                issue()
+
+            def first_results():
+                reset()
+                return [result.detach().double().cpu().numpy() for result in issue()]
+
+            return measuring.Program(issue, synchronize, first_results, note)
+
+        return ready
+
+    def reduced(step):
+        return torch.compile(step.call, mode="reduce-overhead", dynamic=False)
+
+    def callable_of(step):
+        return torch.cuda.make_graphed_callables(step.call, tuple(step.tensors))
+
     def alone(way, make):
         """What rows before it have taken is given back."""
         torch.compiler.reset()
@@ -95,9 +119,19 @@ def makers(kind):
     modes = {"torch-eager": eager, "torch-cudagraph": captured, "torch-compile": compiled}
     if not is_cuda:
         del modes["torch-cudagraph"]
-    return {
-        workload: [(mode, lambda way=way, make=make: alone(way, make)) for mode, way in modes.items()]
-        for workload, make in torch_programs.STEPS.items()
+    by_call = {
+        "torch-eager": called(lambda step: step.call, EXACT),
+        "torch-graphed": called(callable_of, EXACT),
+        "torch-compile": called(reduced, COMPILED[kind]),
+    }
+    if not is_cuda:
+        del by_call["torch-graphed"]
+
+    def rows(make, ways):
+        return [(mode, lambda way=way: alone(way, make)) for mode, way in ways.items()]
+
+    return {name: rows(make, modes) for name, make in torch_programs.STEPS.items()} | {
+        name: rows(make, by_call) for name, make in torch_programs.GRAPHED.items()
     }
 
 

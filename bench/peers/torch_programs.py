@@ -21,6 +21,9 @@ class Step:
     results: Callable | None = None  # the tensors with the results, where `call` does not return them
     reset: Callable | None = None  # gives tensors back what they held
     is_random: bool = False
+    # Where steps differ in their arguments: `steps(function)` gives what issues them, by a function that stands for
+    # `call`, and what begins anew.
+    steps: Callable | None = None
 
 
 def put(values, device):
@@ -311,6 +314,90 @@ def mlp(device):
 
     return Step(call, tensors)
 
+
+def halved(x):
+    return x * 0.5 + 1
+
+
+def graphed_y_step(device):
+    x = put(inputs.graphed(), device)
+
+    def steps(function):
+        return lambda: (function(x),), lambda: None
+
+    return Step(halved, [x], steps=steps)
+
+
+def graphed_x_step(device):
+    start = put(inputs.graphed(), device)
+
+    def steps(function):
+        x = start
+
+        def issue():
+            nonlocal x
+            x = function(x).clone()  # graphs would overwrite it
+            return (x,)
+
+        def reset():
+            nonlocal x
+            x = start
+
+        return issue, reset
+
+    return Step(halved, [start], steps=steps)
+
+
+def graphed_scalar(device):
+    x = put(inputs.graphed(), device)
+    rates = [torch.tensor(inputs.rate(number), dtype=torch.float32, device=device) for number in range(7)]
+
+    def steps(function):
+        number = 0
+
+        def issue():
+            nonlocal number
+            number += 1
+            return (function(x, rates[(number - 1) % 7]),)
+
+        def reset():
+            nonlocal number
+            number = 0
+
+        return issue, reset
+
+    return Step(lambda x, rate: x * rate, [x, rates[0]], steps=steps)
+
+
+def graphed_new_buffers(device):
+    turns = [
+        [put(inputs.graphed(turn + i), device) for i in range(inputs.GRAPHED_INPUTS)]
+        for turn in range(inputs.GRAPHED_TURNS)
+    ]
+
+    def steps(function):
+        turn = 0
+
+        def issue():
+            nonlocal turn
+            turn += 1
+            return (function(*turns[(turn - 1) % len(turns)]),)
+
+        def reset():
+            nonlocal turn
+            turn = 0
+
+        return issue, reset
+
+    return Step(lambda a, b, c, d: a * b + c * d, turns[0], steps=steps)
+
+
+GRAPHED = {
+    "graphed_y_step": graphed_y_step,
+    "graphed_x_step": graphed_x_step,
+    "graphed_scalar": graphed_scalar,
+    "graphed_new_buffers": graphed_new_buffers,
+}
 
 STEPS = {
     "seed1": seed1,

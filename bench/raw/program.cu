@@ -175,7 +175,7 @@ std::vector<Baseline> cuda_baselines() {
   std::vector<Baseline> all;
   for (const auto& family :
        {raw_seeds(), raw_empties(), raw_elementwise(), raw_arrays(), raw_rows(), raw_branches(), raw_stencils(),
-        raw_conjugate_gradients(), raw_black_scholes(), raw_monte_carlo(), raw_adam(), raw_launches(),
+        raw_conjugate_gradients(), raw_black_scholes(), raw_monte_carlo(), raw_adam(), raw_launches(), raw_graphed(),
         raw_foreign_step(), hand_exact::hand_rows(), hand_fast::hand_rows(), hand_mlp()}) {
     all.insert(all.end(), family.begin(), family.end());
   }

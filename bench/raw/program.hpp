@@ -68,6 +68,7 @@ std::vector<Baseline> raw_black_scholes();
 std::vector<Baseline> raw_monte_carlo();
 std::vector<Baseline> raw_adam();
 std::vector<Baseline> raw_launches();
+std::vector<Baseline> raw_graphed();
 std::vector<Baseline> raw_foreign_step();  ///< none in a binary without cuBLAS
 
 std::vector<Baseline> hand_mlp();  ///< none in a binary without cuBLAS

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -125,6 +126,12 @@ class TypedKernelCall final : public KernelCall {
     visit_value(parameter, [&](auto& own) { own = *static_cast<const std::decay_t<decltype(own)>*>(value); });
   }
 
+  bool has_values_of(const KernelCall& other) const override {
+    const auto* const same = dynamic_cast<const TypedKernelCall*>(&other);
+    if (same == nullptr || same->kernel_ != kernel_) return false;
+    return has_values_of(*same, std::index_sequence_for<Params...>());
+  }
+
   bool has_pointer(const void* address) const noexcept override {
     for (const void* pointer : bare_) {
       if (pointer != nullptr && pointer == address) return true;
@@ -177,6 +184,27 @@ class TypedKernelCall final : public KernelCall {
     static_assert(std::is_base_of_v<MemoryAccess, Arg>,
                   "after a kernel's arguments only accesses follow: read, write or readwrite");
     arguments_[argument_count_++] = {arg, std::nullopt, -1};
+  }
+
+  template <std::size_t... i>
+  bool has_values_of(const TypedKernelCall& other, std::index_sequence<i...>) const {
+    const auto is_given_otherwise = [&](std::size_t parameter) {
+      for (std::size_t k = 0; k < argument_count_; ++k) {
+        if (arguments_[k].parameter == static_cast<int>(parameter)) return true;
+      }
+      for (std::size_t k = 0; k < parameter_count_; ++k) {
+        if (parameters_[k].slot == static_cast<int>(parameter)) return true;
+      }
+      return false;
+    };
+    const auto is_same = [&](std::size_t parameter, const auto& own, const auto& others) {
+      using Value = std::decay_t<decltype(own)>;
+      if constexpr (std::is_scalar_v<Value>) {
+        return is_given_otherwise(parameter) || std::memcmp(&own, &others, sizeof(own)) == 0;
+      }
+      return true;
+    };
+    return (is_same(i, std::get<i>(values_), std::get<i>(other.values_)) && ...);
   }
 
   template <class Visit>

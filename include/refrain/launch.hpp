@@ -57,6 +57,9 @@ class KernelCall {
   virtual void set_config(const LaunchConfig& config) = 0;
   /// The value of a parameter that is given by a Param, of that type.
   virtual void set_value(int parameter, const void* value) = 0;
+  /// Whether the other one is of the same kernel with the same plain values, as far as these can be compared: numbers,
+  /// enumerations and pointers, but those that accesses and parameters give.
+  virtual bool has_values_of(const KernelCall& other) const = 0;
   /// Whether a bare pointer among the arguments has this address.
   virtual bool has_pointer(const void* address) const noexcept = 0;
   /// Puts another address where the call that this one is a copy of has a bare pointer with this one.

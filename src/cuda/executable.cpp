@@ -112,6 +112,12 @@ void CudaExecutable::change(std::size_t command, const runtime::PlannedCommand& 
   if (is_paused_[command]) built_.commands[command].pause(exec_, nodes);
 }
 
+void CudaExecutable::move(std::size_t command, const runtime::PlannedCommand& planned) {
+  if (is_paused_[command]) return change(command, planned);
+  const auto nodes = built_.nodes.of(command);
+  if (!nodes.empty()) built_.commands[command].put(planned.addresses.data(), exec_, nodes);
+}
+
 void CudaExecutable::enable(std::size_t command, bool is_enabled) {
   if (built_.is_programmatic[command]) {
     // A node that is left out waits for nothing: the kernel after it would begin before the one before it has ended.

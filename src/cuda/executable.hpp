@@ -118,6 +118,7 @@ class CudaExecutable final : public runtime::Executable {
 
   void launch(runtime::StreamCore& stream, std::span<const runtime::GeneratorPosition> draws) override;
   void change(std::size_t command, const runtime::PlannedCommand& planned) override;
+  void move(std::size_t command, const runtime::PlannedCommand& planned) override;
   void enable(std::size_t command, bool is_enabled) override;
   std::string update(const std::shared_ptr<runtime::PreparedUpdate>& prepared) override;
   std::shared_ptr<runtime::PreparedUpdate> prepare_update(const runtime::Plan& plan) const override;

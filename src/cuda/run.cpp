@@ -344,23 +344,32 @@ void GraphCommand::pause(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> 
 
 void GraphCommand::change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,
                           std::span<const cudaGraphNode_t> nodes) {
-  runtime::Command changed = command;
-  if (auto* draw = std::get_if<runtime::RandomCommand>(&changed.payload)) {  // its counters stay where they are
-    const auto& own = std::get<runtime::RandomCommand>(command_.payload);
-    draw->args.counter_cells = own.args.counter_cells;
-    draw->args.counters = own.args.counters;
-  } else if (auto* fused = std::get_if<runtime::FusedCommand>(&changed.payload)) {
-    fused->draws = std::get<runtime::FusedCommand>(command_.payload).draws;
+  // Its counters stay where they are. Copied in place, for which vectors need no memory anew.
+  if (auto* draw = std::get_if<runtime::RandomCommand>(&command_.payload)) {
+    const kernels::RandomArgs own = draw->args;
+    command_ = command;
+    kernels::RandomArgs& args = std::get<runtime::RandomCommand>(command_.payload).args;
+    args.counter_cells = own.counter_cells;
+    args.counters = own.counters;
+  } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command_.payload)) {
+    std::vector<runtime::RandomCommand> draws = std::move(fused->draws);
+    command_ = command;
+    std::get<runtime::FusedCommand>(command_.payload).draws = std::move(draws);
+  } else {
+    command_ = command;
   }
-  const DeviceScope current(changed.device.index);
-  if (const auto* product = std::get_if<runtime::MatmulCommand>(&changed.payload)) {
-    const ForeignGraph captured(matmul_graph(changed.device.index, 0, *product, addresses));
-    captured.set_in(exec, nodes, changed);
+  put(addresses, exec, nodes);
+}
+
+void GraphCommand::put(void* const* addresses, cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const {
+  const DeviceScope current(command_.device.index);
+  if (const auto* product = std::get_if<runtime::MatmulCommand>(&command_.payload)) {
+    const ForeignGraph captured(matmul_graph(command_.device.index, 0, *product, addresses));
+    captured.set_in(exec, nodes, command_);
   } else {
     const kernels::Target target(exec, nodes.front());
-    std::visit(InExecutable{{target, changed.device.index, addresses, fused_}, literal_}, changed.payload);
+    std::visit(InExecutable{{target, command_.device.index, addresses, fused_}, literal_}, command_.payload);
   }
-  command_ = std::move(changed);
 }
 
 }  // namespace refrain::cuda

@@ -26,10 +26,9 @@ class GraphCommand {
   /// Becomes the same kind of command with other parameters and addresses, in the executable's nodes too.
   void change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,
               std::span<const cudaGraphNode_t> nodes);
-  /// The executable's nodes become what the command is.
-  void restore(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) {
-    change(runtime::Command(command_), addresses_, exec, nodes);
-  }
+  /// The executable's nodes become what the command is, with these addresses.
+  void put(void* const* addresses, cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const;
+  void restore(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const { put(addresses_, exec, nodes); }
   /// Puts a kernel that waits for its dependency, and does nothing else, in its place.
   void pause(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const;
   /// Whether it is one kernel that waits on the device for the one before it (kernels/dependency.hpp).

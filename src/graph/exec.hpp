@@ -62,7 +62,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   // As GraphExec's; in exec_change.cpp and exec_update.cpp.
   void set_parameter(const detail::ParameterState& parameter, const void* value, SourceLocation where);
   /// Whether a command uses it.
-  bool uses(const detail::ParameterState& parameter) const;
+  bool uses(const detail::ParameterState& parameter);
   void set_config(std::string_view label, const LaunchConfig& config);
   void enable(std::string_view label, bool is_enabled, SourceLocation where);
   void bind(const Array& recorded, const Array& array, SourceLocation where);
@@ -108,6 +108,18 @@ class Exec : public std::enable_shared_from_this<Exec> {
     std::vector<std::pair<std::size_t, std::size_t>> uses;  ///< command of the plan, access
   };
 
+  /// Where the plan's commands use a parameter.
+  struct ParameterUses {
+    struct Use {
+      std::size_t command;
+      int slot;
+      std::optional<DType> dtype;  ///< that an op converts it to; nothing for kernels, which take it as it is
+      kernels::Value value;        ///< as the op has it
+    };
+    std::shared_ptr<const detail::ParameterState> parameter;  ///< held, so that no other one gets its address
+    std::vector<Use> uses;
+  };
+
   /// All that an update replaces.
   struct State {
     std::shared_ptr<Program> program;
@@ -124,9 +136,11 @@ class Exec : public std::enable_shared_from_this<Exec> {
     std::vector<runtime::Buffer*> outputs;          ///< what has values once this executable has run
     std::vector<runtime::GeneratorPosition> draws;  ///< reused by replays
     std::vector<Passed> passed;
-    std::vector<runtime::Access> passing;      ///< what the replay that is issued does to what it was passed
-    std::vector<runtime::StreamPoint> after;   ///< of what an update took the place of
-    std::optional<std::uint64_t> prepared_at;  ///< the mark's generation
+    std::vector<std::size_t> moved;             ///< commands that have other addresses for the next replay
+    std::vector<ParameterUses> parameter_uses;  ///< found when first set
+    std::vector<runtime::Access> passing;       ///< what the replay that is issued does to what it was passed
+    std::vector<runtime::StreamPoint> after;    ///< of what an update took the place of
+    std::optional<std::uint64_t> prepared_at;   ///< the mark's generation
   };
 
   Exec(InstantiateOptions options, std::shared_ptr<ArenaRoom> pool);
@@ -144,8 +158,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
   bool record(runtime::StreamCore& stream, runtime::OrderLock& lock, std::optional<runtime::Plan>& live,
               SourceLocation where);
   void issue(runtime::StreamCore& stream, SourceLocation where);
-  /// Gives the plan the addresses; the commands that have others now.
-  static std::vector<std::size_t> put(State& state, std::span<const PassedBlock> blocks);
+  /// Gives the plan the addresses, and notes the commands that have others now.
+  static void put(State& state, std::span<const PassedBlock> blocks);
   /// Gives the executable the blocks of the next replay. With the order lock held.
   void pass(const runtime::StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where);
   void prepare(runtime::StreamCore& stream, SourceLocation where);
@@ -158,6 +172,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   bool has_label(std::string_view label) const;
   /// Whether it writes a temporary in whose memory another one lies too.
   bool shares_memory(std::size_t command) const;
+  ParameterUses& uses_of(const detail::ParameterState& parameter);
   Changed& own_command(std::size_t command);
   /// The command as it is in another executable of the same plan.
   void copy_change(std::size_t command, const Changed& changed);

@@ -69,14 +69,24 @@ Exec::Changed& Exec::own_command(std::size_t command) {
 
 void Exec::apply(std::size_t command) { state_.executable->change(command, state_.plan.commands[command]); }
 
-bool Exec::uses(const detail::ParameterState& parameter) const {
-  const OrderLock lock(order_mutex());
+Exec::ParameterUses& Exec::uses_of(const detail::ParameterState& parameter) {
+  for (ParameterUses& known : state_.parameter_uses) {
+    if (known.parameter.get() == &parameter) return known;
+  }
+  ParameterUses found{parameter.shared_from_this(), {}};
   const auto& commands = state_.plan.commands;
-  return std::any_of(commands.begin(), commands.end(), [&](const runtime::PlannedCommand& planned) {
-    const auto& all = planned.command->parameters;
-    return std::any_of(all.begin(), all.end(),
-                       [&](const detail::ParameterUse& use) { return use.state == &parameter; });
-  });
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    for (const detail::ParameterUse& use : commands[i].command->parameters) {
+      if (use.state != &parameter) continue;
+      found.uses.push_back({i, use.slot, scalar_dtype(*commands[i].command, use.slot), {}});
+    }
+  }
+  return state_.parameter_uses.emplace_back(std::move(found));
+}
+
+bool Exec::uses(const detail::ParameterState& parameter) {
+  const OrderLock lock(order_mutex());
+  return !uses_of(parameter).uses.empty();
 }
 
 void Exec::set_parameter(const detail::ParameterState& parameter, const void* value, SourceLocation where) {
@@ -84,18 +94,7 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
   const OrderLock lock(order_mutex());
   require_changeable("set", where);
   const auto& commands = state_.plan.commands;
-  std::vector<std::pair<std::size_t, int>> uses;
-  std::vector<kernels::Value> values;  // of elementwise ops, all converted before anything changes
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    for (const detail::ParameterUse& use : commands[i].command->parameters) {
-      if (use.state != &parameter) continue;
-      uses.emplace_back(i, use.slot);
-      const std::optional<DType> dtype = scalar_dtype(*commands[i].command, use.slot);
-      values.push_back(
-          !dtype ? kernels::Value{}
-                 : runtime::scalar_value(parameter.to_scalar(value, where), *dtype, commands[i].command->label, where));
-    }
-  }
+  std::vector<ParameterUses::Use>& uses = uses_of(parameter).uses;
   if (uses.empty()) {
     std::set<std::string> names;
     for (const runtime::PlannedCommand& planned : commands) {
@@ -104,18 +103,23 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
     throw Error(Errc::invalid_value, "set", "'" + parameter.name + "'",
                 "is no parameter of " + state_.program->str() + "; it has " + listed(names), where);
   }
+  for (ParameterUses::Use& use : uses) {  // all are converted before anything changes
+    if (!use.dtype) continue;
+    use.value = runtime::scalar_value(parameter.to_scalar(value, where), *use.dtype,
+                                      commands[use.command].command->label, where);
+  }
   for (std::size_t k = 0; k < uses.size(); ++k) {
-    const auto [command, slot] = uses[k];
-    Changed& own = own_command(command);
+    const ParameterUses::Use& use = uses[k];
+    Changed& own = own_command(use.command);
+    const auto slot = static_cast<std::size_t>(use.slot);
     if (own.call != nullptr) {
-      own.call->set_value(slot, value);
+      own.call->set_value(use.slot, value);
     } else if (auto* fused = std::get_if<runtime::FusedCommand>(&own.command.payload)) {
-      fused->scalars[static_cast<std::size_t>(slot)] = values[k];
+      fused->scalars[slot] = use.value;
     } else {
-      auto& elementwise = std::get<runtime::ElementwiseCommand>(own.command.payload);
-      elementwise.args.inputs[slot].scalar = values[k];
+      std::get<runtime::ElementwiseCommand>(own.command.payload).args.inputs[slot].scalar = use.value;
     }
-    if (k + 1 == uses.size() || uses[k + 1].first != command) apply(command);
+    if (k + 1 == uses.size() || uses[k + 1].command != use.command) apply(use.command);
   }
 }
 

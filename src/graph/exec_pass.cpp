@@ -16,8 +16,8 @@ using runtime::Buffer;
 using runtime::order_mutex;
 using runtime::OrderLock;
 
-std::vector<std::size_t> Exec::put(State& state, std::span<const PassedBlock> blocks) {
-  std::vector<std::size_t> changed;
+void Exec::put(State& state, std::span<const PassedBlock> blocks) {
+  state.moved.clear();
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     Passed& passed = state.passed[i];
     std::byte* const address = blocks[i].address();
@@ -26,12 +26,11 @@ std::vector<std::size_t> Exec::put(State& state, std::span<const PassedBlock> bl
     for (const auto& [command, k] : passed.uses) {
       runtime::PlannedCommand& planned = state.plan.commands[command];
       planned.addresses[k] = planned.command->accesses[k].address(address);
-      changed.push_back(command);
+      state.moved.push_back(command);
     }
   }
-  std::sort(changed.begin(), changed.end());
-  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  return changed;
+  std::sort(state.moved.begin(), state.moved.end());
+  state.moved.erase(std::unique(state.moved.begin(), state.moved.end()), state.moved.end());
 }
 
 std::shared_ptr<Exec> Exec::make_passing(const std::shared_ptr<Program>& program, const InstantiateOptions& options,
@@ -94,7 +93,10 @@ void Exec::pass(const runtime::StreamCore& stream, std::span<const PassedBlock> 
     }
   }
   if (has(blocks)) return;
-  for (const std::size_t command : put(state_, blocks)) apply(command);
+  put(state_, blocks);
+  for (const std::size_t command : state_.moved) {
+    state_.executable->move(command, state_.plan.commands[command]);
+  }
 }
 
 bool Exec::has(std::span<const PassedBlock> blocks) const noexcept {

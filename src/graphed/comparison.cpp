@@ -66,7 +66,8 @@ struct SameWork {
   bool operator()(const runtime::KernelCommand& a, const runtime::KernelCommand& b) const {
     const LaunchConfig& x = a.get().config();
     const LaunchConfig& y = b.get().config();
-    return same(x.grid, y.grid) && same(x.block, y.block) && x.shared_bytes == y.shared_bytes;
+    return same(x.grid, y.grid) && same(x.block, y.block) && x.shared_bytes == y.shared_bytes &&
+           a.get().has_values_of(b.get());
   }
   template <class T>
   bool operator()(const T&, const T&) const {

@@ -127,7 +127,7 @@ Recorded::Set& Recorded::choose(runtime::StreamCore& stream, GraphedStatistics& 
   return oldest;
 }
 
-void Recorded::find_parameters(const Exec& exec) {
+void Recorded::find_parameters(Exec& exec) {
   std::vector<std::shared_ptr<const ParameterState>> all;
   for (const graph::Node& node : parts_.program->nodes) {
     for (const auto& held : node.held_parameters) {

@@ -105,7 +105,7 @@ class Recorded {
   Set& choose(runtime::StreamCore& stream, GraphedStatistics& statistics);
   Set& add_set(std::size_t outputs, GraphedStatistics& statistics);
   void point_at(const Outputs& outputs) noexcept;
-  void find_parameters(const graph::Exec& exec);
+  void find_parameters(graph::Exec& exec);
   void set_parameters(Set& set, std::span<const ParameterState* const> parameters);
 
   Parts parts_;

@@ -92,6 +92,8 @@ class Executable {
   // With the order lock held; runs under way keep what they have.
   /// The plan's command of that number has other parameters or addresses: the same kind, and no foreign work.
   virtual void change(std::size_t command, const PlannedCommand& planned) = 0;
+  /// It has other addresses and is otherwise as it was.
+  virtual void move(std::size_t command, const PlannedCommand& planned) { change(command, planned); }
   /// Leaves the command out of runs, or takes it in again; its place in the order stays.
   virtual void enable(std::size_t command, bool is_enabled) = 0;
   /// Becomes the executable of another plan, if it can: empty then, else why not. `prepared`: of that plan; afterwards
