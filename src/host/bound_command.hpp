@@ -20,6 +20,13 @@ class BoundCommand {
   /// `before`: what it takes the place of, whose preparations serve again where they can.
   BoundCommand(const runtime::Command& command, void* const* addresses, const BoundCommand* before = nullptr);
 
+  /// Takes other addresses, if they are all that the command keeps of them.
+  bool move(void* const* addresses) {
+    if (!std::holds_alternative<runtime::FusedCommand>(payload_)) return false;
+    addresses_.assign(addresses, addresses + addresses_.size());
+    return true;
+  }
+
   bool is_enabled() const noexcept { return is_enabled_; }
   void enable(bool is_enabled) noexcept { is_enabled_ = is_enabled; }
 

@@ -105,6 +105,10 @@ class HostExecutable final : public runtime::Executable {
     changed.enable(is_enabled);
   }
 
+  void move(std::size_t command, const runtime::PlannedCommand& planned) override {
+    if (!own().commands[command].move(planned.addresses.data())) change(command, planned);
+  }
+
   void enable(std::size_t command, bool is_enabled) override { own().commands[command].enable(is_enabled); }
 
   std::string update(const std::shared_ptr<runtime::PreparedUpdate>& prepared) override {
