@@ -6,6 +6,8 @@
 #include <refrain/stream.hpp>
 
 #include <iterator>
+#include <memory>
+#include <vector>
 
 namespace refrain::bench {
 namespace {
@@ -104,18 +106,22 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
 Prepared prepare_graphed(const Workload& workload, Device device, const Effort&) {
   Program program = workload.prepare();
   const auto reference = eager_reference(program, compared_steps);
-  if (!program.graphed) program.graphed = graphed(program.step);
+  if (!program.call) {
+    const auto results = std::make_shared<std::vector<Array>>();
+    program.call = [results, step = graphed(program.step)] { *results = step(); };
+    program.called = [results] { return *results; };
+  }
   Prepared prepared;
-  // The caller holds the newest results.
-  prepared.work = {[program, number = 0, results = std::vector<Array>()]() mutable {
+  prepared.work = {[program, number = 0]() mutable {
                      if (program.set) program.set(nullptr, number++);
-                     results = program.graphed();
+                     program.call();
                    },
                    [device] { synchronize(device); }};
   restart(program);
   for (int number = 0; number < compared_steps; ++number) {
     if (program.set) program.set(nullptr, number);
-    note(prepared, difference(reference[static_cast<std::size_t>(number)], bytes_of(program.graphed())));
+    program.call();
+    note(prepared, difference(reference[static_cast<std::size_t>(number)], bytes_of(program.called())));
   }
   return prepared;
 }

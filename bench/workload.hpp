@@ -33,8 +33,10 @@ struct Program {
   SetValue set;
   CheckResults check;
   Reset reset;
-  /// The same step by a graphed function that is given what differs from step to step; empty: `graphed(step)`.
-  Step graphed = {};
+  /// The same step as a call of a graphed function, which is given what differs from step to step, and the results that
+  /// the caller holds; empty: that of `graphed(step)`.
+  std::function<void()> call = {};
+  Step called = {};
 };
 
 /// A program to measure.

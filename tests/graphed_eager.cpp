@@ -220,4 +220,29 @@ BOOST_AUTO_TEST_CASE(a_throw_after_values_were_read_leaves_what_has_run) {
   BOOST_TEST(holds(x, 3));
 }
 
+BOOST_AUTO_TEST_CASE(state_that_was_changed_before_a_throw_stays_changed_once_it_has_run) {
+  rf::Array weight = filled(1);
+  bool is_bad = true;
+  auto step = rf::graphed([&] {
+                weight = weight + 1;
+                if (weight.to_vector<float>().front() > 0 && is_bad) throw std::runtime_error("no");
+              }).state(weight);
+  BOOST_CHECK_THROW(step(), std::runtime_error);
+  BOOST_TEST(holds(weight, 2));  // as a plain call would leave it
+  is_bad = false;
+  step();
+  BOOST_TEST(holds(weight, 3));
+}
+
+BOOST_AUTO_TEST_CASE(a_container_that_grows_is_the_callers) {
+  auto step = rf::graphed([](std::vector<rf::Array>& all) { all.push_back(all.back() + 1); });
+  std::vector<rf::Array> all{filled(1)};
+  for (std::size_t i = 2; i < 6; ++i) {
+    step(all);
+    BOOST_REQUIRE(all.size() == i);
+    BOOST_TEST(holds(all.back(), static_cast<double>(i)));
+  }
+  BOOST_TEST(step.statistics().eager == 4);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -62,6 +62,7 @@ BOOST_AUTO_TEST_CASE(the_result_of_the_same_call_settles_on_two_executables) {
   }
   const auto after = step.statistics();
   BOOST_TEST(settled.instantiations == 2);
+  BOOST_TEST(settled.instantiations_for_results == 1);
   BOOST_TEST(after.instantiations == 2);
   BOOST_TEST(after.rebinds == 0);
 }
@@ -91,6 +92,7 @@ BOOST_AUTO_TEST_CASE(buffers_that_change_with_each_call_are_rebound) {
   const auto done = step.statistics();
   BOOST_TEST(done.recordings == 1);
   BOOST_TEST(done.instantiations == 4);
+  BOOST_TEST(done.instantiations_for_arguments == 3);
   BOOST_TEST(done.rebinds >= 30);
 }
 

@@ -134,4 +134,16 @@ BOOST_AUTO_TEST_CASE(a_thread_waits_for_the_recording_of_another) {
   BOOST_TEST(calls == 1);
 }
 
+BOOST_AUTO_TEST_CASE(arrays_of_the_capture_that_it_is_in_are_arguments_too) {
+  auto step = rf::graphed([](const rf::Array& x) { return x * 2; });
+  const rf::Array x = filled(3);
+  const rf::Stream stream;
+  auto [graph, y] = rf::capture(stream, [&] { return step(x + 1); });
+  graph.instantiate().replay();
+  BOOST_TEST(holds(y, 8));
+  auto [other, z] = rf::capture([&] { return step(x + 2); });
+  other.instantiate().replay();
+  BOOST_TEST(holds(z, 10));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,6 +25,10 @@ std::string check_elements(const Array& result, const std::function<double(std::
   return difference(all, result, tolerance);
 }
 
+Step holder(const std::shared_ptr<Array>& array) {
+  return [array]() -> std::vector<Array> { return {*array}; };
+}
+
 Program y_step() {
   const Array x = from_host(graphed_input(), {graphed_elements});
   const auto graphed_step = graphed(halved);
@@ -32,10 +36,9 @@ Program y_step() {
                   [](const std::vector<Array>& results, int) {
                     return check_elements(results.front(), [](std::size_t i) { return graphed_input()[i] * 0.5 + 1; });
                   });
-  program.graphed = [x, graphed_step, y = Array()]() mutable -> std::vector<Array> {
-    y = graphed_step(x);
-    return {y};
-  };
+  const auto y = std::make_shared<Array>();
+  program.call = [x, y, graphed_step] { *y = graphed_step(x); };
+  program.called = holder(y);
   return program;
 }
 
@@ -57,10 +60,8 @@ Program x_step() {
         });
       },
       [x, start] { *x = start; });
-  program.graphed = [x, graphed_step]() -> std::vector<Array> {
-    *x = graphed_step(*x);
-    return {*x};
-  };
+  program.call = [x, graphed_step] { *x = graphed_step(*x); };
+  program.called = holder(x);
   return program;
 }
 
@@ -81,7 +82,9 @@ Program scalar() {
                           [&](std::size_t i) { return double{graphed_input()[i]} * double{rate_of(number)}; });
   };
   Program program([x, rate, scaled]() -> std::vector<Array> { return {scaled(x, rate)}; }, set, check);
-  program.graphed = [x, rate, graphed_step]() -> std::vector<Array> { return {graphed_step(x, rate)}; };
+  const auto y = std::make_shared<Array>();
+  program.call = [x, y, rate, graphed_step] { *y = graphed_step(x, rate); };
+  program.called = holder(y);
   return program;
 }
 
@@ -112,10 +115,12 @@ Program new_buffers() {
         return {mixed(a, b, c, d)};
       },
       {}, check, [turn] { *turn = 0; });
-  program.graphed = [next, graphed_step]() -> std::vector<Array> {
+  const auto y = std::make_shared<Array>();
+  program.call = [next, y, graphed_step] {
     const auto& [a, b, c, d] = next();
-    return {graphed_step(a, b, c, d)};
+    *y = graphed_step(a, b, c, d);
   };
+  program.called = holder(y);
   return program;
 }
 

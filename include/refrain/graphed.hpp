@@ -35,7 +35,9 @@ struct GraphedStatistics {
   std::int64_t recordings = 0;      ///< calls that met a new signature
   std::int64_t eager = 0;           ///< calls that ran the function, for its signature cannot be replayed
   std::int64_t rebinds = 0;         ///< hits that gave an executable other buffers
-  std::int64_t instantiations = 0;  ///< executables made
+  std::int64_t instantiations = 0;  ///< executables made, of which ...
+  std::int64_t instantiations_for_arguments = 0;  ///< ... so many for other arguments of a known signature
+  std::int64_t instantiations_for_results = 0;    ///< ... and so many as the results of the others were still held
   std::int64_t evictions = 0;
   std::int64_t checks = 0;  ///< hits for which the function was recorded again (REFRAIN_CHECK)
   int signatures = 0;       ///< there now
@@ -107,6 +109,8 @@ class GraphedCall {
   void result_array(Array& array);
   /// Replays what was recorded for the first time; arrays of the result become those of the call.
   void finish();
+  /// Whether the function has changed what the arguments are made of, for which they are to be copied back as a whole.
+  bool has_changed_arguments() const noexcept { return has_changed_arguments_; }
   /// The call is over. Hands a warning of the recording to the log sink, if there is one.
   void tell();
   /// Whether the result is to be kept for later calls, without its arrays.
@@ -135,6 +139,7 @@ class GraphedCall {
   bool is_outermost_ = false;
   bool is_kept_ = false;
   bool is_checked_ = false;
+  bool has_changed_arguments_ = false;
   std::string told_;
 };
 
@@ -291,6 +296,11 @@ class Graphed {
     }
   }
 
+  template <class Arg, class Given>
+  static void assign_back(Given& given, std::decay_t<Arg>& own) {
+    if constexpr (is_assignable<Arg> && std::is_assignable_v<Given&, std::decay_t<Arg>&>) given = own;
+  }
+
   /// Calls the function with what stands in for the arguments.
   template <class Result, class Then, class... Args>
   Result run_recorded(detail::GraphedCall& call, Then then, Args&&... args) const {
@@ -304,17 +314,21 @@ class Graphed {
           },
           own);
     };
+    const auto end = [&](auto&... each) {
+      then();
+      if (call.has_changed_arguments()) (assign_back<Args>(args, each), ...);
+    };
     return std::apply(
         [&](auto&... each) -> Result {
           if constexpr (std::is_void_v<Result>) {
             std::invoke(*fn_, passed<Args>(each)...);
             show();
-            then();
+            end(each...);
           } else {
             Result result = std::invoke(*fn_, passed<Args>(each)...);
             show();
             detail::each_leaf(result, detail::ShowArrays<&detail::GraphedCall::result_array>{call});
-            then();
+            end(each...);
             return result;
           }
         },

@@ -56,6 +56,22 @@ std::vector<runtime::Access> boundary_accesses(const Program& program) {
   return all;
 }
 
+Touched touched(const Program& program, const runtime::Buffer& buffer) {
+  Touched all;
+  const auto add = [](std::int64_t& begin, std::int64_t& end, const runtime::Access& access) {
+    begin = end == begin ? access.begin : std::min(begin, access.begin);
+    end = std::max(end, access.end);
+  };
+  for (const Node& node : program.nodes) {
+    for (const runtime::Access& access : node.accesses) {
+      if (access.buffer != &buffer || access.begin >= access.end) continue;
+      add(all.begin, all.end, access);
+      if (access.mode == runtime::AccessMode::write) add(all.written_begin, all.written_end, access);
+    }
+  }
+  return all;
+}
+
 std::vector<std::uint64_t> draw_increments(const Program& program) {
   std::vector<std::uint64_t> increments;
   for (const GeneratorUse& use : program.generators) increments.push_back(use.at.offset);

@@ -122,6 +122,15 @@ std::string place(const runtime::Command& command);
 /// outputs with blocks of their own.
 std::vector<runtime::Access> boundary_accesses(const Program& program);
 
+/// Bytes of a buffer that a program touches, and those that it writes.
+struct Touched {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t written_begin = 0;
+  std::int64_t written_end = 0;
+};
+Touched touched(const Program& program, const runtime::Buffer& buffer);
+
 /// Whether the buffer, made in a capture, keeps a block of its own: it has one, the user holds the array or keeps it,
 /// another program uses it, or it is on another kind of device, where there is no arena.
 inline bool is_output(const runtime::Buffer& buffer) noexcept {

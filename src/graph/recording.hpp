@@ -14,6 +14,7 @@
 #include <thread>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace refrain::graph {
@@ -32,6 +33,10 @@ struct Frontier {
   std::vector<int> nodes;
   LaneClock clock;
 };
+
+/// Copies bytes between two blocks, in the stream's order.
+void copy_bytes(runtime::StreamCore& stream, runtime::Buffer& to, std::int64_t to_begin, runtime::Buffer& from,
+                std::int64_t from_begin, std::int64_t bytes, SourceLocation where);
 
 /// Records commands as a graph. The capture rules are here, once for all devices: a refused call throws and leaves the
 /// capture as it was.
@@ -157,6 +162,9 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   void note(DiagnosticKind kind, Severity severity, std::vector<int> commands, std::string text);
   void keep(const Node& node, int id);
   void materialize(runtime::Buffer& buffer);
+  /// Gives an alias memory of its own, in this capture that stands for runs of its own: other code keeps its address,
+  /// and each run copies what the alias stood for to it and back. In src/graph/recording_run.cpp.
+  bool give_memory(runtime::Buffer& alias);
   runtime::Access own_access(const runtime::Access& access);
   void wait_outside(runtime::EventCore& event, const runtime::StreamCore& stream, SourceLocation where);
   /// Whether the event's newest record is in this capture.
@@ -200,6 +208,8 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   int pruned_ = 0;
   bool stands_for_a_run_ = false;
   bool may_run_ = false;
+  /// What aliases with memory of their own stood for.
+  std::vector<std::pair<runtime::BufferRef, runtime::BufferRef>> given_memory_;
   std::string ran_for_;
   std::vector<std::weak_ptr<runtime::EventCore>> recorded_events_;  ///< of one that stands for a run
   std::unique_ptr<runtime::LiveCapture> live_;

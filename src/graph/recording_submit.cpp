@@ -232,6 +232,7 @@ void Recording::submit(StreamCore& stream, const Command& command) {
 bool Recording::pin(const Command& command) {
   bool is_new = false;
   for (const Access& access : command.accesses) {
+    if (stands_for_a_run_ && access.buffer->named() != nullptr) is_new = give_memory(*access.buffer) || is_new;
     if (access.buffer->address() != nullptr || access.buffer->size_bytes() == 0) continue;
     materialize(*access.buffer);
     is_new = true;

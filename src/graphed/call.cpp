@@ -92,15 +92,15 @@ GraphedCall::Way GraphedCall::find() {
   Signature& signature = core_.signature_;
   const char* const label = core_.options.label;
   runtime::refuse_in_callback(label, core_.where);
+  const Device current = current_device();
+  core_.stream_ = &runtime::thread_stream(device_of(signature, current));
+  runtime::notice_capture(*core_.stream_, label, core_.where);
+  if (runtime::recorder_of(*core_.stream_) != nullptr) return Way::run;
   for (const CallArray& each : signature.arrays()) {
     if (each.block >= 0 && each.array->buffer()->state() != Buffer::State::ready) {
       require_values(*each.array, label, core_.where);
     }
   }
-  const Device current = current_device();
-  core_.stream_ = &runtime::thread_stream(device_of(signature, current));
-  runtime::notice_capture(*core_.stream_, label, core_.where);
-  if (runtime::recorder_of(*core_.stream_) != nullptr) return Way::run;
   // What the function makes is made on the current device.
   signature.add(static_cast<std::uint64_t>(current.kind) << 32 | static_cast<std::uint64_t>(current.index));
   core_.hash_ = signature.hash();
@@ -134,6 +134,7 @@ void GraphedCall::result_array(Array& array) { frame_->result.push_back(&array);
 void GraphedCall::finish() {
   is_kept_ = frame_->finish();
   told_ = std::move(frame_->told);
+  has_changed_arguments_ = frame_->own.size() != core_.arguments_;
   frame_.reset();
 }
 

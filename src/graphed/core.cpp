@@ -109,7 +109,7 @@ std::string explain(const GraphedCore& core) {
       std::to_string(all.size()) + (all.size() == 1 ? " signature, " : " signatures, ") +
       std::to_string(statistics.hits) + " hits, " + std::to_string(statistics.recordings) + " recordings, " +
       std::to_string(statistics.eager) + " eager calls, " + std::to_string(statistics.rebinds) + " rebinds, " +
-      std::to_string(statistics.instantiations) + " instantiations, " + std::to_string(statistics.evictions) +
+      std::to_string(statistics.instantiations) + " instantiations (" + std::to_string(statistics.instantiations_for_arguments) + " for other arguments, " + std::to_string(statistics.instantiations_for_results) + " for held results), " + std::to_string(statistics.evictions) +
       " evictions, " + std::to_string(core.size_bytes()) + " bytes\n";
   for (const GraphedEntry* entry : all) {
     text += "(" + entry->text + "): " + std::to_string(entry->hits) + (entry->hits == 1 ? " hit, " : " hits, ") +

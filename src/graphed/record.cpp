@@ -11,6 +11,7 @@
 #include "runtime/thread_state.hpp"
 
 #include <refrain/error.hpp>
+#include <refrain/launch.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -51,6 +52,14 @@ bool is_baked_in(const Program& program, const Buffer& buffer) {
     return std::holds_alternative<runtime::ForeignCommand>(node.command.payload) &&
            std::any_of(node.accesses.begin(), node.accesses.end(),
                        [&](const Access& access) { return access.buffer == &buffer; });
+  });
+}
+
+/// Whether a kernel is given the address as it is.
+bool has_bare_pointer(const Program& program, const CallBlock& block) {
+  return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const graph::Node& node) {
+    const auto* kernel = std::get_if<runtime::KernelCommand>(&node.command.payload);
+    return block.buffer == nullptr && kernel != nullptr && kernel->get().has_pointer(block.address);
   });
 }
 
@@ -101,8 +110,9 @@ void GraphedCall::Frame::restore_state() {
   if (!std::exchange(holds_state_, false)) return;
   find_state();
   const bool is_as_it_was = state.size() == originals.size() - core.arguments_;
+  const bool has_run = recording != nullptr && !recording->ran_for().empty();  // then it is as a call has left it
   for (std::size_t i = 0; i < state.size(); ++i) {
-    if (is_as_it_was) {
+    if (is_as_it_was && !has_run) {
       *state[i] = originals[core.arguments_ + i];
     } else {
       settle(*state[i]);
@@ -220,14 +230,24 @@ void GraphedCall::Frame::name_blocks(Recorded::Parts& parts) const {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const CallBlock& block = blocks[i];
     RecordedBlock& recorded = parts.blocks[i];
-    if (recorded.name.get() == nullptr) continue;
+    if (recorded.name.get() == nullptr && block.buffer != nullptr) continue;
     const BufferRef captured = find([&](const BufferRef& each) {
       if (is_argument(each)) return false;
       return each.get() == block.buffer ||
              (each->is_foreign() && block.is_foreign() &&
               block.overlaps(static_cast<const std::byte*>(each->address()), each->size_bytes()));
     });
-    if (captured.get() != nullptr || is_baked_in(*parts.program, *recorded.name.get())) {
+    if (block.buffer != nullptr && recorded.name->named() != block.buffer) {
+      recorded.memory = BufferRef(recorded.name->named());
+      recorded.touched = graph::touched(*parts.program, *recorded.name.get());
+      if (captured.get() == nullptr) continue;
+      throw Error(Errc::not_supported, core.options.label, text,
+                  "enqueues work on an argument that it uses by another name too, which that work would not see; pass a "
+                  "copy, or use one name",
+                  core.where);
+    }
+    const bool is_baked = recorded.name.get() != nullptr && is_baked_in(*parts.program, *recorded.name.get());
+    if (captured.get() != nullptr || is_baked || has_bare_pointer(*parts.program, block)) {
       recorded.must_be = block.address;
     }
   }
@@ -280,7 +300,7 @@ void GraphedCall::Frame::finish_recorded() {
     const OrderLock lock(runtime::order_mutex());
     for (std::size_t i = 0; i < parts.blocks.size(); ++i) {
       const RecordedBlock& block = parts.blocks[i];
-      if (block.must_be != nullptr) continue;
+      if (block.must_be != nullptr || block.memory.get() != nullptr) continue;
       Buffer* const name = block.name.get() != nullptr ? block.name.get() : names[i].get();
       if (name != nullptr) left.push_back(name->detach());
     }

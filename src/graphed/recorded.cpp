@@ -1,5 +1,6 @@
 #include "graphed/recorded.hpp"
 
+#include "graph/recording.hpp"
 #include "runtime/array_access.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
@@ -20,7 +21,7 @@ Recorded::Recorded(Parts parts, InstantiateOptions options, int most_sets, Sourc
   std::vector<const Buffer*> passed;
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) {
     const RecordedBlock& block = parts_.blocks[i];
-    if (block.name.get() == nullptr || block.must_be != nullptr) continue;
+    if (block.name.get() == nullptr || block.must_be != nullptr || block.memory.get() != nullptr) continue;
     passed_.push_back(i);
     passed.push_back(block.name.get());
   }
@@ -94,7 +95,7 @@ std::size_t Recorded::take_outputs(runtime::StreamCore& stream, std::optional<st
   return left;
 }
 
-Recorded::Set& Recorded::add_set(std::size_t outputs, GraphedStatistics& statistics) {
+Recorded::Set& Recorded::add_set(std::size_t outputs, bool is_for_results, GraphedStatistics& statistics) {
   point_at(outputs_[outputs]);
   Set set;
   set.outputs = outputs;
@@ -110,15 +111,21 @@ Recorded::Set& Recorded::add_set(std::size_t outputs, GraphedStatistics& statist
     set.values = sets_.front().values;
   }
   ++statistics.instantiations;
+  if (!sets_.empty()) {
+    ++(is_for_results ? statistics.instantiations_for_results : statistics.instantiations_for_arguments);
+  }
   return sets_.emplace_back(std::move(set));
 }
 
 Recorded::Set& Recorded::choose(runtime::StreamCore& stream, GraphedStatistics& statistics) {
+  bool has_arguments = false;
   for (Set& set : sets_) {
     point_at(outputs_[set.outputs]);
-    if (set.exec->has(passing_) && is_free(outputs_[set.outputs])) return set;
+    if (!set.exec->has(passing_)) continue;
+    if (is_free(outputs_[set.outputs])) return set;
+    has_arguments = true;
   }
-  if (sets_.size() < most_sets_) return add_set(take_outputs(stream, std::nullopt), statistics);
+  if (sets_.size() < most_sets_) return add_set(take_outputs(stream, std::nullopt), has_arguments, statistics);
   Set& oldest =
       *std::min_element(sets_.begin(), sets_.end(), [](const Set& a, const Set& b) { return a.used < b.used; });
   oldest.outputs = take_outputs(stream, oldest.outputs);
@@ -158,6 +165,20 @@ void Recorded::set_parameters(Set& set, std::span<const ParameterState* const> p
   }
 }
 
+void Recorded::copy_in(const RecordedBlock& block, const CallBlock& given, runtime::StreamCore& stream) const {
+  if (block.memory.get() == nullptr) return;
+  const std::int64_t begin = block.touched.begin;
+  graph::copy_bytes(stream, *block.memory.get(), begin, *given.buffer, begin + given.offset - block.offset,
+                    block.touched.end - begin, where_);
+}
+
+void Recorded::copy_out(const RecordedBlock& block, const CallBlock& given, runtime::StreamCore& stream) const {
+  if (block.memory.get() == nullptr) return;
+  const std::int64_t begin = block.touched.written_begin;
+  graph::copy_bytes(stream, *given.buffer, begin + given.offset - block.offset, *block.memory.get(), begin,
+                    block.touched.written_end - begin, where_);
+}
+
 void Recorded::replay(const Signature& call, std::span<const ParameterState* const> parameters,
                       runtime::StreamCore& stream, GraphedStatistics& statistics) {
   if (parts_.program->nodes.empty()) return;
@@ -166,11 +187,17 @@ void Recorded::replay(const Signature& call, std::span<const ParameterState* con
   set.used = ++uses_;
   newest_outputs_ = set.outputs;
   if (!parameters_.empty()) set_parameters(set, parameters);
+  for (std::size_t i = 0; i < parts_.blocks.size(); ++i) copy_in(parts_.blocks[i], call.blocks()[i], stream);
   set.exec->replay(stream, passing_, where_);
+  for (std::size_t i = 0; i < parts_.blocks.size(); ++i) copy_out(parts_.blocks[i], call.blocks()[i], stream);
   for (const auto& weak : parts_.events) {
     const auto event = weak.lock();
+    if (event == nullptr) continue;
+    runtime::StreamCore& on =
+        event->device == stream.device ? stream : runtime::thread_stream(event->device.value_or(stream.device));
     const OrderLock lock(runtime::order_mutex());
-    if (event != nullptr && event->device == stream.device) event->record_eagerly(stream, where_);
+    runtime::wait_for(on, {stream.slot, stream.position});
+    event->record_eagerly(on, where_);
   }
 }
 
@@ -213,10 +240,12 @@ std::string Recorded::explain() const {
                      ", executables for " + std::to_string(sets_.size()) +
                      (sets_.size() == 1 ? " set of buffers" : " sets of buffers");
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) {
+    if (parts_.blocks[i].memory.get() != nullptr) {
+      text += "; block " + std::to_string(i) + " of the arguments is copied for each call, for other work has its address";
+    }
     if (parts_.blocks[i].must_be == nullptr) continue;
     text += "; block " + std::to_string(i) +
-            " of the arguments must be the recorded one, for other work has its address or the function uses it by "
-            "another name too";
+            " of the arguments must be the recorded one, for the function uses it by another name too";
   }
   return text;
 }

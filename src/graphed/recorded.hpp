@@ -39,8 +39,12 @@ struct RecordedBlock {
   runtime::BufferRef name;      ///< what stands for it in the program; null: nothing uses it
   runtime::BufferRef standing;  ///< of memory at an address: what the order of calls knows it by
   std::int64_t offset = 0;
-  /// The block that it must be: a function that is called with the native stream has its address, or the program uses
-  /// it by another name too. Null: any.
+  /// Memory that is copied to and from for each call, since a function that is called with the native stream has its
+  /// address; null: there is none.
+  runtime::BufferRef memory;
+  graph::Touched touched;  ///< of it
+  /// The block that it must be: the program uses it by another name too, or a kernel has its address as it is. Null:
+  /// any.
   const std::byte* must_be = nullptr;
 };
 
@@ -97,13 +101,15 @@ class Recorded {
   };
 
   void gather(const Signature& call);
+  void copy_in(const RecordedBlock& block, const CallBlock& given, runtime::StreamCore& stream) const;
+  void copy_out(const RecordedBlock& block, const CallBlock& given, runtime::StreamCore& stream) const;
   /// Whether nobody but this holds a block of them.
   static bool is_free(const Outputs& outputs) noexcept;
   Outputs make_outputs(runtime::StreamCore& stream) const;
   std::size_t take_outputs(runtime::StreamCore& stream, std::optional<std::size_t> preferred);
   /// The executable with the addresses of this call, or one that is given them.
   Set& choose(runtime::StreamCore& stream, GraphedStatistics& statistics);
-  Set& add_set(std::size_t outputs, GraphedStatistics& statistics);
+  Set& add_set(std::size_t outputs, bool is_for_results, GraphedStatistics& statistics);
   void point_at(const Outputs& outputs) noexcept;
   void find_parameters(graph::Exec& exec);
   void set_parameters(Set& set, std::span<const ParameterState* const> parameters);

@@ -74,6 +74,17 @@ Buffer* Buffer::alias(Buffer& of) {
   return buffer;
 }
 
+void Buffer::rename(Buffer& of) noexcept {
+  of.retain();
+  ++of.aliases_;
+  --named_->aliases_;
+  named_->release();
+  named_ = &of;
+  is_foreign_ = of.is_foreign_;
+  pinned_by_ = of.pinned_by_;
+  address_ = of.address();
+}
+
 BufferRef Buffer::detach() noexcept {
   BufferRef kept(named_);
   if (named_ != nullptr) {

@@ -49,6 +49,8 @@ class Buffer {
   /// Another name of that buffer's block, with its history, so that what is recorded by this name can be told from what
   /// is recorded by the other. Keeps the buffer.
   static Buffer* alias(Buffer& of);
+  /// An alias becomes another name of that one. With the order lock held, where neither is the last reference.
+  void rename(Buffer& of) noexcept;
   /// An alias, or a name of other code's memory, becomes the name of nothing, as which a recording goes on to know it.
   /// With the order lock held; the result is the buffer that it kept, to be let go without the lock.
   class BufferRef detach() noexcept;
