@@ -368,4 +368,143 @@ BOOST_AUTO_TEST_CASE(arrays_without_values_are_refused_as_in_an_eager_call) {
   BOOST_TEST(holds(step(pending), 3));
 }
 
+BOOST_AUTO_TEST_CASE(memory_of_other_code_given_twice_keeps_its_order) {
+  const rf::test::Memory memory(12);
+  const auto fn = [](rf::Array a, rf::Array b) {
+    a += 1;
+    b *= 2;
+    a += 3;
+    return a - b;
+  };
+  auto step = rf::graphed(fn);
+  for (int i = 0; i < 3; ++i) {
+    for (const int distance : {0, 1, 3, 6}) {
+      const auto run = [&](const auto& call) {
+        memory.fill(1);
+        const rf::Array result = call(rf::from_blob(memory.at(distance), {4}), rf::from_blob(memory.at(), {4}));
+        return std::pair(result.to_vector<float>(), memory.values());
+      };
+      BOOST_TEST((run(step) == run(fn)));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(results_without_commands_are_results) {
+  auto made = rf::graphed([] { return rf::empty({4}); });
+  auto none = rf::graphed([](const rf::Array& x) { return x * 2; });
+  for (int i = 0; i < 3; ++i) {
+    BOOST_TEST(made().size() == 4);
+    BOOST_TEST(none(rf::zeros({0, 3})).size() == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(seeds_and_events_alone_take_effect_in_each_call) {
+  auto seed = rf::graphed([] { rf::manual_seed(7); });
+  rf::manual_seed(7);
+  const std::vector<float> expected = rf::rand({4}).to_vector<float>();
+  for (int i = 0; i < 3; ++i) {
+    seed();
+    BOOST_TEST((rf::rand({4}).to_vector<float>() == expected));
+  }
+  rf::Event event;
+  auto record = rf::graphed([&] { event.record(); });
+  const rf::Stream side;
+  for (int i = 0; i < 3; ++i) {
+    record();
+    side.wait_event(event);
+    event.synchronize();
+    BOOST_TEST(event.query());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_variable_given_twice_is_one_variable) {
+  const auto fn = [](rf::Array& a, rf::Array& b) {
+    a = a + 1;
+    b = b * 2;
+  };
+  auto step = rf::graphed(fn);
+  rf::Array x = filled(1);
+  step(x, x);
+  BOOST_TEST(holds(x, 4));
+  step(x, x);
+  BOOST_TEST(holds(x, 10));
+  rf::Array y = filled(5);
+  step(x, y);
+  BOOST_TEST(holds(x, 11));
+  BOOST_TEST(holds(y, 10));
+}
+
+BOOST_AUTO_TEST_CASE(long_numbers_are_told_apart) {
+  auto step = rf::graphed([](const rf::Array& x, long double more) { return x + static_cast<double>(more * 1e9L); });
+  const rf::Array x = filled(0);
+  BOOST_TEST(holds(step(x, 1e-9L), 1));
+  BOOST_TEST(holds(step(x, 2e-9L), 2));
+}
+
+BOOST_AUTO_TEST_CASE(an_argument_that_nothing_is_done_with_may_be_a_captured_array) {
+  const rf::Array weight = filled(2);
+  auto step = rf::graphed([&](const rf::Array&) { return weight * 3; });
+  for (int i = 0; i < 4; ++i) BOOST_TEST(holds(step(i % 2 == 0 ? weight : filled(1)), 6));
+  BOOST_TEST(step.statistics().recordings == 1);
+}
+
+namespace {
+
+/// What it does depends on how its argument is given.
+struct Overloaded {
+  rf::Array operator()(const rf::Array& x) const { return x + 1; }
+  rf::Array operator()(rf::Array&& x) const { return x * 10; }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(overloads_are_told_apart) {
+  auto step = rf::graphed(Overloaded());
+  for (int i = 0; i < 3; ++i) {
+    const rf::Array x = filled(2);
+    BOOST_TEST(holds(step(x), 3));
+    BOOST_TEST(holds(step(filled(2)), 20));
+  }
+  auto generic = rf::graphed([](auto&& out, const rf::Array& x) { out = x * 2; });
+  rf::Array out;
+  generic(rf::Array(), filled(1));
+  generic(out, filled(3));
+  BOOST_TEST(holds(out, 6));
+}
+
+BOOST_AUTO_TEST_CASE(how_an_argument_is_given_is_no_signature_of_one_form) {
+  auto step = rf::graphed([](const rf::Array& x) { return x + 1; });
+  rf::Array x = filled(1);
+  const rf::Array& constant = x;
+  for (int i = 0; i < 2; ++i) {
+    BOOST_TEST(holds(step(x), 2));
+    BOOST_TEST(holds(step(constant), 2));
+    BOOST_TEST(holds(step(filled(1)), 2));
+  }
+  BOOST_TEST(step.statistics().recordings == 1);
+}
+
+BOOST_AUTO_TEST_CASE(waits_for_work_outside_are_those_of_each_call) {
+  const rf::Stream side;
+  rf::Event ready;
+  std::vector<int> order;
+  auto step = rf::graphed([&](bool by_stream) {
+    if (by_stream) {
+      rf::current_stream().wait_stream(side);
+    } else {
+      rf::current_stream().wait_event(ready);
+    }
+    rf::current_stream().launch_host_func([&] { order.push_back(2); });
+  });
+  for (int i = 0; i < 6; ++i) {
+    rf::test::keep_busy(side, 5);
+    side.launch_host_func([&] { order.push_back(1); });
+    side.record_event(ready);
+    step(i % 2 == 0);
+    rf::current_stream().synchronize();
+  }
+  BOOST_TEST((order == std::vector<int>{1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}));
+  BOOST_TEST(step.statistics().hits == 4);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -203,4 +203,100 @@ BOOST_AUTO_TEST_CASE(registered_arrays_and_arguments_may_be_the_same) {
   BOOST_TEST(holds(weight, 11));
 }
 
+BOOST_AUTO_TEST_CASE(a_container_that_is_replaced_is_assigned_to_where_it_is_now) {
+  std::vector<rf::Array> weights{filled(1), filled(2)};
+  auto step = rf::graphed([&](const rf::Array& x) {
+                weights = std::vector<rf::Array>{weights[0] + x, weights[1] + x};
+              }).state(weights);
+  for (int i = 1; i < 5; ++i) {
+    step(filled(1));
+    BOOST_TEST(holds(weights[0], 1 + i));
+    BOOST_TEST(holds(weights[1], 2 + i));
+  }
+  BOOST_TEST(step.statistics().hits == 3);
+}
+
+BOOST_AUTO_TEST_CASE(arrays_that_move_between_containers_make_it_eager) {
+  std::vector<rf::Array> a{filled(1), filled(2)};
+  std::vector<rf::Array> b{filled(3)};
+  auto step = rf::graphed([&] {
+                b.push_back(a.back() * 2);
+                a.pop_back();
+              }).state(a, b);
+  step();
+  BOOST_REQUIRE(a.size() == 1U);
+  BOOST_REQUIRE(b.size() == 2U);
+  BOOST_TEST(holds(b[1], 4));
+  BOOST_TEST(step.statistics().eager == 1);
+  std::vector<rf::Array> c{filled(1), filled(2)};
+  std::vector<rf::Array> d{filled(3)};
+  auto move = rf::graphed([](std::vector<rf::Array>& from, std::vector<rf::Array>& to) {
+    to.push_back(from.back());
+    from.pop_back();
+  });
+  move(c, d);
+  BOOST_TEST(c.size() == 1U);
+  BOOST_REQUIRE(d.size() == 2U);
+  BOOST_TEST(holds(d[1], 2));
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_the_function_changes_make_it_eager) {
+  bool is_odd = false;
+  auto toggle = rf::graphed([&](const rf::Array& x) {
+                  is_odd = !is_odd;
+                  return is_odd ? x * 1 : x * 2;
+                }).state(is_odd);
+  for (int i = 0; i < 6; ++i) BOOST_TEST(holds(toggle(filled(1)), i % 2 == 0 ? 1 : 2));
+  int count = 0;
+  rf::Array weight = filled(1);
+  auto step = rf::graphed([](rf::Array& w, int& n) {
+    ++n;
+    w = w * n;
+  });
+  for (int i = 0; i < 4; ++i) step(weight, count);
+  BOOST_TEST(count == 4);
+  BOOST_TEST(holds(weight, 24));
+}
+
+BOOST_AUTO_TEST_CASE(an_array_that_is_registered_twice_is_one) {
+  rf::Array weight = filled(1);
+  rf::Array saved;
+  auto step = rf::graphed([&](const rf::Array& x) {
+                weight = x * 2;
+                saved = weight;
+              }).state(weight, weight);
+  for (int i = 0; i < 3; ++i) {
+    step(filled(static_cast<float>(i)));
+    BOOST_TEST(holds(weight, 2 * i));
+    BOOST_TEST(holds(saved, 2 * i));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_registered_parameter_may_be_another_one) {
+  rf::Param<float> rate(1);
+  auto step = rf::graphed([&](const rf::Array& x) { return x * rate; }).state(rate);
+  const rf::Array x = filled(1);
+  BOOST_TEST(holds(step(x), 1));
+  rate = 2.0F;
+  BOOST_TEST(holds(step(x), 2));
+  rate = rf::Param<float>(3);
+  BOOST_TEST(holds(step(x), 3));
+  BOOST_TEST(step.statistics().recordings == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_that_the_function_changes_counts_from_the_next_call) {
+  rf::Param<float> rate(1);
+  const auto fn = [&](const rf::Array& x) {
+    rf::Array y = x * rate;
+    rate = 0.5F;
+    return y;
+  };
+  auto step = rf::graphed(fn);
+  const rf::Array x = filled(1);
+  BOOST_TEST(holds(step(x), 1));
+  BOOST_TEST(holds(step(x), 0.5));
+  rate = 4.0F;
+  BOOST_TEST(holds(step(x), 4));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

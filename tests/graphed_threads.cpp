@@ -146,4 +146,42 @@ BOOST_AUTO_TEST_CASE(arrays_of_the_capture_that_it_is_in_are_arguments_too) {
   BOOST_TEST(holds(z, 10));
 }
 
+BOOST_AUTO_TEST_CASE(reports_may_be_asked_for_from_anywhere) {
+  rf::Graphed<std::function<rf::Array(rf::Array)>>* self = nullptr;
+  std::int64_t seen = -1;
+  auto step = rf::graphed(std::function<rf::Array(rf::Array)>([&](rf::Array x) {
+    seen = self->statistics().hits + static_cast<std::int64_t>(self->explain().size());
+    require_error(rf::Errc::illegal_state, [&] { self->clear(); }, {"after the call"});
+    return x + 1;
+  }));
+  self = &step;
+  BOOST_TEST(holds(step(filled(1)), 2));
+  BOOST_TEST(seen > 0);
+
+  std::atomic<bool> is_asked = false;
+  auto waiting = rf::graphed([&](const rf::Array& x) { return x + x.to_vector<float>().front(); });
+  rf::current_stream().launch_host_func([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    is_asked = waiting.statistics().recordings == 0;
+  });
+  BOOST_TEST(holds(waiting(filled(2)), 4));
+  rf::synchronize();
+  BOOST_TEST(is_asked);
+}
+
+BOOST_AUTO_TEST_CASE(a_host_function_may_not_call_one) {
+  auto step = rf::graphed([](const rf::Array& x) { return x + 1; });
+  const rf::Array x = filled(1);
+  std::string text;
+  rf::current_stream().launch_host_func([&] {
+    try {
+      (void)step(x);
+    } catch (const rf::Error& error) {
+      text = error.what();
+    }
+  });
+  rf::current_stream().synchronize();
+  BOOST_TEST(text.find("not_permitted") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

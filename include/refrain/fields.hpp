@@ -7,10 +7,15 @@
 #include <refrain/stream.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <ranges>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace refrain {
@@ -67,6 +72,17 @@ concept LeafTuple = requires {
 };
 template <class>
 inline constexpr bool no_leaves = false;
+template <class>
+inline constexpr bool is_initializer_list = false;
+template <class T>
+inline constexpr bool is_initializer_list<std::initializer_list<T>> = true;
+template <class Tuple>
+consteval bool owns_elements() {
+  return []<std::size_t... i>(std::index_sequence<i...>) {
+    return (!std::is_reference_v<std::tuple_element_t<i, Tuple>> && ...);
+  }
+  (std::make_index_sequence<std::tuple_size_v<Tuple>>());
+}
 
 /// Calls `take` for each array, parameter, piece of memory, plain value, text, container size and identity in the
 /// object, in an order that its type and the sizes give.
@@ -79,6 +95,9 @@ void each_leaf(T& object, Take&& take) {
   } else if constexpr (std::is_empty_v<Bare>) {
     // Its type says all.
   } else if constexpr (LeafText<Bare>) {
+    static_assert(
+        !requires { std::remove_cvref_t<Take>::is_result; } || std::is_same_v<Bare, std::string>,
+        "a text in the result must own its characters: return a std::string");
     take(std::string_view(object));
   } else if constexpr (std::is_same_v<Bare, Stream>) {
     take(LeafIdentity{object.id()});
@@ -93,8 +112,11 @@ void each_leaf(T& object, Take&& take) {
     take(LeafCount{object.size()});
     for (const bool element : object) take(element);
   } else if constexpr (LeafTuple<Bare>) {
+    static_assert(owns_elements<Bare>(), "a tuple of references names others' arrays: give these themselves");
     std::apply([&](auto&... elements) { (each_leaf(elements, take), ...); }, object);
   } else if constexpr (LeafRange<T>) {
+    static_assert(!std::ranges::view<Bare> && !is_initializer_list<Bare>,
+                  "a view names others' arrays: give the container that has them");
     take(LeafCount{static_cast<std::size_t>(object.size())});
     for (auto& element : object) each_leaf(element, take);
   } else if constexpr (std::is_same_v<Bare, Shape>) {

@@ -1,229 +1,16 @@
 #pragma once
 
-#include <refrain/fields.hpp>
-#include <refrain/graph.hpp>
+#include <refrain/graphed_call.hpp>
 #include <refrain/source_location.hpp>
 
-#include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace refrain {
-
-struct GraphedOptions {
-  /// What makes a function run eagerly (a value that the host needs, an array that escapes) is an error, and so are the
-  /// warnings of captures.
-  bool strict = false;
-  int capacity = 64;                                   ///< signatures; the least recently used goes first
-  std::int64_t max_bytes = std::int64_t{1} << 30;      ///< of temporaries, and of blocks for results
-  int buffer_sets = 4;                                 ///< executables a signature, each for other buffers
-  InstantiateOptions instantiate = {};                 ///< without its `arena_pool`
-  std::optional<ArenaPool> arena_pool = std::nullopt;  ///< shared with other graphs: calls are then in order with them
-  const char* label = "graphed";                       ///< static text, for errors and reports
-};
-
-/// What the calls of a graphed function did.
-struct GraphedStatistics {
-  std::int64_t hits = 0;            ///< replays of what was recorded before
-  std::int64_t recordings = 0;      ///< calls that met a new signature
-  std::int64_t eager = 0;           ///< calls that ran the function, for its signature cannot be replayed
-  std::int64_t rebinds = 0;         ///< hits that gave an executable other buffers
-  std::int64_t instantiations = 0;  ///< executables made, of which ...
-  std::int64_t instantiations_for_arguments = 0;  ///< ... so many for other arguments of a known signature
-  std::int64_t instantiations_for_results = 0;    ///< ... and so many as the results of the others were still held
-  std::int64_t evictions = 0;
-  std::int64_t checks = 0;  ///< hits for which the function was recorded again (REFRAIN_CHECK)
-  int signatures = 0;       ///< there now
-  std::int64_t bytes = 0;   ///< kept now: temporaries, and blocks for the results of later calls
-};
-
-namespace detail {
-
-class GraphedCore;
-class Signature;
-
-/// The result of a function without its arrays.
-struct StoredResult {
-  virtual ~StoredResult() = default;
-};
-template <class T>
-struct StoredResultOf final : StoredResult {
-  explicit StoredResultOf(T result) : result(std::move(result)) {}
-  T result;
-};
-
-/// The same address for the same types.
-template <class... T>
-inline constexpr char type_tag = 0;
-
-std::shared_ptr<GraphedCore> make_graphed(const GraphedOptions& options, SourceLocation where);
-GraphedStatistics statistics_of(const GraphedCore& core);
-std::string explain(const GraphedCore& core);
-void clear(GraphedCore& core);
-
-/// One call of a graphed function: first its leaves are taken, then it runs the function, replays, or records.
-class GraphedCall {
- public:
-  /// Other threads' calls of the same function wait until this one is over.
-  explicit GraphedCall(GraphedCore& core);
-  ~GraphedCall();
-  GraphedCall(const GraphedCall&) = delete;
-  GraphedCall& operator=(const GraphedCall&) = delete;
-
-  /// False inside a capture of this thread's and inside another call of the same function: it is just called then.
-  bool is_outermost() const noexcept { return is_outermost_; }
-
-  // The signature.
-  void take_word(std::uint64_t word);
-  void take_text(std::string_view text);
-  /// `is_assignable`: the function may make the caller's variable another array.
-  void take_array(const Array& array, bool is_assignable);
-  void take_parameter(const ParameterState& parameter);
-  void take_memory(const MemoryAccess& memory);
-  /// What `state` registered.
-  void take_state();
-
-  enum class Way : std::uint8_t {
-    run,     ///< call the function: it is recorded elsewhere, or cannot be replayed
-    replay,  ///< `replay`, then `result`, `next_array` for each of its arrays, and `assign`
-    record   ///< `begin`, what stands in for the arguments, the function, `finish`
-  };
-  Way find();
-
-  // Recording.
-  void begin();
-  /// What the function is given for the array that was taken as the next one.
-  Array next_stand_in();
-  /// The same, kept for an access to refer to.
-  const Array* held_stand_in();
-  void stand_in_for_parameter(std::shared_ptr<const ParameterState> parameter);
-  /// The arrays of the arguments and of the result after the function has returned.
-  void own_array(Array& array);
-  void result_array(Array& array);
-  /// Replays what was recorded for the first time; arrays of the result become those of the call.
-  void finish();
-  /// Whether the function has changed what the arguments are made of, for which they are to be copied back as a whole.
-  bool has_changed_arguments() const noexcept { return has_changed_arguments_; }
-  /// The call is over. Hands a warning of the recording to the log sink, if there is one.
-  void tell();
-  /// Whether the result is to be kept for later calls, without its arrays.
-  bool is_kept() const noexcept { return is_kept_; }
-  void keep(std::shared_ptr<const StoredResult> result);
-
-  // Replaying.
-  void replay();
-  const StoredResult* result() const noexcept { return result_; }
-  Array next_array();
-  void assign();
-  /// Whether this replay is one for which the function is recorded again and compared.
-  bool is_checked() const noexcept { return is_checked_; }
-  /// Compares what was recorded since `begin`, and lets go of it.
-  void check();
-
- private:
-  struct Frame;
-
-  void end() noexcept;
-
-  GraphedCore& core_;
-  std::unique_ptr<Frame> frame_;  ///< of a recording
-  const StoredResult* result_ = nullptr;
-  int next_ = 0;
-  bool is_outermost_ = false;
-  bool is_kept_ = false;
-  bool is_checked_ = false;
-  bool has_changed_arguments_ = false;
-  std::string told_;
-};
-
-/// Takes what a signature is made of.
-struct TakeLeaves {
-  GraphedCall& call;
-  bool is_assignable = false;
-
-  void operator()(const Array& array) const { call.take_array(array, is_assignable); }
-  void operator()(const MemoryAccess& memory) const { call.take_memory(memory); }
-  void operator()(std::string_view text) const { call.take_text(text); }
-  void operator()(LeafCount size) const { call.take_word(size.count); }
-  void operator()(LeafIdentity handle) const { call.take_word(handle.id); }
-  template <class T>
-  void operator()(const Param<T>& parameter) const {
-    call.take_parameter(*parameter.state());
-  }
-  template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void operator()(const T& value) const {
-    static_assert(sizeof(T) <= 2 * sizeof(std::uint64_t));
-    if constexpr (sizeof(T) <= sizeof(std::uint64_t)) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &value, sizeof(T));
-      call.take_word(bits);
-    } else {  // not all of its bytes count
-      call.take_text(std::to_string(value));
-    }
-  }
-};
-
-/// Puts what stands in for them in the place of arrays and parameters.
-struct StandIn {
-  GraphedCall& call;
-
-  void operator()(Array& array) const { array = call.next_stand_in(); }
-  void operator()(MemoryAccess& memory) const {
-    if (memory.array != nullptr) memory.array = call.held_stand_in();
-  }
-  template <class T>
-  void operator()(Param<T>& parameter) const {
-    const auto state = parameter.state();
-    parameter = Param<T>(parameter.value(), state->name.c_str());
-    call.stand_in_for_parameter(parameter.state());
-  }
-  template <class T>
-  void operator()(const T&) const {}
-};
-
-/// Shows the arrays to the call.
-template <void (GraphedCall::*show)(Array&)>
-struct ShowArrays {
-  GraphedCall& call;
-
-  void operator()(Array& array) const { (call.*show)(array); }
-  void operator()(MemoryAccess& memory) const {
-    if (memory.array != nullptr) (call.*show)(const_cast<Array&>(*memory.array));
-  }
-  template <class T>
-  void operator()(const T&) const {}
-};
-
-struct ClearArrays {
-  void operator()(Array& array) const { array = Array(); }
-  template <class T>
-  void operator()(const T&) const {}
-};
-
-struct FillArrays {
-  GraphedCall& call;
-
-  void operator()(Array& array) const { array = call.next_array(); }
-  template <class T>
-  void operator()(const T&) const {}
-};
-
-/// Objects that a function uses besides its arguments, by reference.
-struct GraphedState {
-  void* object;
-  void (*take)(void* object, const TakeLeaves& take);
-};
-void add_state(GraphedCore& core, GraphedState state);
-
-}  // namespace detail
 
 /// A function that is recorded at its first call with arguments of a signature, and replayed at later ones. A handle:
 /// copies share what was recorded. Made by `graphed`; may be called from any thread, one call after another.
@@ -261,7 +48,7 @@ class Graphed {
     {
       detail::GraphedCall call(*core_);
       if (call.is_outermost()) {
-        call.take_word(reinterpret_cast<std::uintptr_t>(&detail::type_tag<Result, std::decay_t<Args>...>));
+        call.take_word(reinterpret_cast<std::uintptr_t>(tag<Result, Args...>()));
         (detail::each_leaf(std::as_const(args), detail::TakeLeaves{call, is_assignable<Args>}), ...);
         call.take_state();
         switch (call.find()) {
@@ -296,9 +83,32 @@ class Graphed {
     }
   }
 
+  /// Tells the types of arguments apart. Of a function of one form it does not matter how they are given.
+  template <class Result, class... Args>
+  static const void* tag() {
+    if constexpr (std::is_pointer_v<Fn> || requires { &Fn::operator(); }) {
+      return &detail::type_tag<Result, std::decay_t<Args>...>;
+    } else {
+      return &detail::type_tag<Result, Args&&...>;
+    }
+  }
+
+  template <class Arg>
+  static void look_at(detail::GraphedCall& call, std::decay_t<Arg>& own) {
+    if constexpr (is_assignable<Arg>) {
+      detail::each_leaf(own, detail::TakeLeaves{call, true});
+    } else {
+      detail::each_leaf(own, detail::ShowArrays<&detail::GraphedCall::other_array>{call});
+    }
+  }
+
   template <class Arg, class Given>
   static void assign_back(Given& given, std::decay_t<Arg>& own) {
-    if constexpr (is_assignable<Arg> && std::is_assignable_v<Given&, std::decay_t<Arg>&>) given = own;
+    if constexpr (is_assignable<Arg> && std::is_assignable_v<Given&, std::decay_t<Arg>&>) {
+      bool has_stand_ins = false;
+      detail::each_leaf(own, detail::FindStandIns{has_stand_ins});
+      if (!has_stand_ins) given = own;
+    }
   }
 
   /// Calls the function with what stands in for the arguments.
@@ -306,29 +116,28 @@ class Graphed {
   Result run_recorded(detail::GraphedCall& call, Then then, Args&&... args) const {
     std::tuple<std::decay_t<Args>...> own(std::as_const(args)...);
     call.begin();
-    std::apply([&](auto&... each) { (detail::each_leaf(each, detail::StandIn{call}), ...); }, own);
-    const auto show = [&] {
-      std::apply(
-          [&](auto&... each) {
-            (detail::each_leaf(each, detail::ShowArrays<&detail::GraphedCall::own_array>{call}), ...);
-          },
-          own);
-    };
-    const auto end = [&](auto&... each) {
-      then();
-      if (call.has_changed_arguments()) (assign_back<Args>(args, each), ...);
-    };
     return std::apply(
         [&](auto&... each) -> Result {
+          (detail::each_leaf(each, detail::StandIn{call}), ...);
+          const auto look = [&] {
+            call.begin_look();
+            (look_at<Args>(call, each), ...);
+            call.end_look();
+          };
+          const auto end = [&] {
+            then();
+            if (call.has_run_eagerly()) (assign_back<Args>(args, each), ...);
+          };
+          look();
           if constexpr (std::is_void_v<Result>) {
             std::invoke(*fn_, passed<Args>(each)...);
-            show();
-            end(each...);
+            look();
+            end();
           } else {
             Result result = std::invoke(*fn_, passed<Args>(each)...);
-            show();
-            detail::each_leaf(result, detail::ShowArrays<&detail::GraphedCall::result_array>{call});
-            end(each...);
+            look();
+            detail::each_leaf(result, detail::ShowResult{{call}});
+            end();
             return result;
           }
         },

@@ -20,6 +20,7 @@
 #include <refrain/generator.hpp>
 #include <refrain/graph.hpp>
 #include <refrain/graphed.hpp>
+#include <refrain/graphed_call.hpp>
 #include <refrain/launch.hpp>
 #include <refrain/linalg.hpp>
 #include <refrain/memory.hpp>

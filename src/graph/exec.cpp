@@ -197,10 +197,15 @@ void Exec::replay(StreamCore& stream, std::span<const PassedBlock> blocks, Sourc
                   where);
     }
     if (!state_.passed.empty()) pass(stream, blocks, where);
-    if (state_.crosses_kinds || runtime::recorder_of(stream) != nullptr) {
-      runtime::settle_before(lock, stream, state_.outside);
-    } else {
-      runtime::wait_for_calls(lock, stream, state_.outside);
+    const bool crosses_kinds =
+        state_.crosses_kinds || std::any_of(blocks.begin(), blocks.end(),
+                                            [](const PassedBlock& block) { return block.buffer->crosses_kinds(); });
+    for (const std::vector<Access>* accesses : {&state_.passing, &state_.outside}) {
+      if (crosses_kinds || runtime::recorder_of(stream) != nullptr) {
+        runtime::settle_before(lock, stream, *accesses);
+      } else {
+        runtime::wait_for_calls(lock, stream, *accesses);
+      }
     }
     is_recorded = record(stream, lock, live, where);
     if (!is_recorded) issue(stream, where);

@@ -94,8 +94,14 @@ void Exec::pass(const runtime::StreamCore& stream, std::span<const PassedBlock> 
   }
   if (has(blocks)) return;
   put(state_, blocks);
-  for (const std::size_t command : state_.moved) {
-    state_.executable->move(command, state_.plan.commands[command]);
+  try {
+    for (const std::size_t command : state_.moved) {
+      state_.executable->move(command, state_.plan.commands[command]);
+    }
+  } catch (...) {
+    // Which of them have moved nobody knows: all do before the next replay.
+    for (Passed& passed : state_.passed) passed.address = nullptr;
+    throw;
   }
 }
 

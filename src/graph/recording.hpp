@@ -76,6 +76,13 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   bool run_so_far(const char* call, SourceLocation where) override;
   /// The call that it ran what it held for; empty: it did not.
   const std::string& ran_for() const noexcept { return ran_for_; }
+  /// What streams of it wait for that was put on others before: each run of what stands for a run waits anew.
+  struct OutsideWait {
+    std::weak_ptr<runtime::EventCore> event;
+    runtime::Slot slot = 0;
+    std::uint64_t stream_id = 0;  ///< of the stream that it was recorded on, for which the wait is once it is gone
+  };
+  const std::vector<OutsideWait>& awaited_outside() const noexcept { return awaited_outside_; }
   /// Events that it recorded and that are still there, no events of nodes among them.
   std::vector<std::shared_ptr<runtime::EventCore>> recorded_events() const;
   bool is_live() const noexcept override { return live_ != nullptr; }
@@ -211,6 +218,7 @@ class Recording final : public runtime::Recorder, public std::enable_shared_from
   /// What aliases with memory of their own stood for.
   std::vector<std::pair<runtime::BufferRef, runtime::BufferRef>> given_memory_;
   std::string ran_for_;
+  std::vector<OutsideWait> awaited_outside_;
   std::vector<std::weak_ptr<runtime::EventCore>> recorded_events_;  ///< of one that stands for a run
   std::unique_ptr<runtime::LiveCapture> live_;
   std::shared_ptr<Program> given_up_;  ///< of a live capture that failed half-way; destroyed without the lock

@@ -144,6 +144,7 @@ void Recording::wait_outside(EventCore& event, const StreamCore& stream, SourceL
     throw Error(Errc::illegal_state, "wait_event", event.str(),
                 "was recorded by another thread while this one began to wait for it; order the two threads", where);
   }
+  if (stands_for_a_run_) awaited_outside_.push_back({event.weak_from_this(), event.point.slot, event.stream_id});
   StreamCore& outside = outside_->core();
   event.native->wait(outside);
   if (!event.is_wrapped) runtime::come_after(outside, event.clock);

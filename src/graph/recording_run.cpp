@@ -29,8 +29,10 @@ bool Recording::give_memory(runtime::Buffer& alias) {
   if (std::any_of(given_memory_.begin(), given_memory_.end(), is_it)) return false;
   if (alias.size_bytes() == 0) return false;
   runtime::Buffer& of = *alias.named();
-  const runtime::BufferRef memory(
-      runtime::Buffer::like(alias, runtime::service_stream(alias.device()), alias.where()));
+  const auto& names = histories_[&alias.history()].names;
+  const bool is_captured = std::find(names.begin(), names.end(), &of) != names.end();
+  if (is_captured) return false;  // the two names must stay one memory
+  const runtime::BufferRef memory(runtime::Buffer::like(alias, runtime::service_stream(alias.device()), alias.where()));
   const RecordedHistory& before = histories_[&alias.history()];
   RecordedHistory own;
   if (std::find(before.names.begin(), before.names.end(), &alias) != before.names.end()) own.names.push_back(&alias);

@@ -10,6 +10,7 @@
 
 #include <refrain/error.hpp>
 
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -30,12 +31,14 @@ Device device_of(const Signature& call, Device current) {
 }  // namespace
 
 GraphedCall::GraphedCall(GraphedCore& core) : core_(core) {
-  if (runtime::thread_recorder() != nullptr) return;  // which records what the function issues
+  runtime::refuse_in_callback(core.options.label, core.where);  // which the call that has the lock may wait for
+  if (runtime::thread_recorder() != nullptr) return;            // which records what the function issues
   if (core.caller_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
   core.mutex_.lock();
   core.caller_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   core.signature_.clear();
   core.parameters_.clear();
+  core.assigned_.clear();
   core.entry_ = nullptr;
   is_outermost_ = true;
 }
@@ -56,23 +59,36 @@ void GraphedCall::tell() {
 }
 
 void GraphedCall::take_word(std::uint64_t word) {
-  if (frame_ == nullptr) core_.signature_.add(word);
+  if (frame_ == nullptr) {
+    core_.signature_.add(word);
+  } else {
+    frame_->now.words.push_back(word);
+  }
 }
 
 void GraphedCall::take_text(std::string_view text) {
-  if (frame_ == nullptr) core_.signature_.add(text);
+  if (frame_ == nullptr) {
+    core_.signature_.add(text);
+  } else {
+    frame_->now.words.push_back(std::hash<std::string_view>()(text));
+  }
 }
 
 void GraphedCall::take_array(const Array& array, bool is_assignable) {
   if (frame_ == nullptr) {
     core_.signature_.add(array, is_assignable);
   } else {
-    frame_->state.push_back(const_cast<Array*>(&array));
+    auto& arrays = is_assignable ? frame_->now.assignable : frame_->now.others;
+    arrays.push_back(const_cast<Array*>(&array));
   }
 }
 
 void GraphedCall::take_parameter(const ParameterState& parameter) {
-  if (frame_ == nullptr) core_.parameters_.push_back(&parameter);
+  if (frame_ == nullptr) {
+    core_.parameters_.push_back(&parameter);
+  } else {
+    frame_->now.words.push_back(reinterpret_cast<std::uintptr_t>(&parameter));
+  }
 }
 
 void GraphedCall::take_memory(const MemoryAccess& memory) {
@@ -80,6 +96,8 @@ void GraphedCall::take_memory(const MemoryAccess& memory) {
     take_array(*memory.array, false);
   } else if (frame_ == nullptr) {
     core_.signature_.add(memory.address, memory.bytes);
+  } else {
+    frame_->now.words.push_back(reinterpret_cast<std::uintptr_t>(memory.address));
   }
 }
 
@@ -91,7 +109,10 @@ void GraphedCall::take_state() {
 GraphedCall::Way GraphedCall::find() {
   Signature& signature = core_.signature_;
   const char* const label = core_.options.label;
-  runtime::refuse_in_callback(label, core_.where);
+  if (signature.has_shared_variables()) {
+    ++core_.counters_.eager;
+    return Way::run;
+  }
   const Device current = current_device();
   core_.stream_ = &runtime::thread_stream(device_of(signature, current));
   runtime::notice_capture(*core_.stream_, label, core_.where);
@@ -110,10 +131,10 @@ GraphedCall::Way GraphedCall::find() {
   entry->used = ++core_.uses_;
   ++entry->hits;
   if (entry->recorded == nullptr) {
-    ++core_.statistics_.eager;
+    ++core_.counters_.eager;
     return Way::run;
   }
-  ++core_.statistics_.hits;
+  ++core_.counters_.hits;
   result_ = entry->result.get();
   is_checked_ = core_.check_every_ > 0 && entry->hits % core_.check_every_ == 0;
   return Way::replay;
@@ -128,13 +149,15 @@ void GraphedCall::stand_in_for_parameter(std::shared_ptr<const ParameterState> p
   frame_->parameters.push_back(std::move(parameter));
 }
 
-void GraphedCall::own_array(Array& array) { frame_->own.push_back(&array); }
+void GraphedCall::begin_look() { frame_->begin_look(); }
+void GraphedCall::other_array(Array& array) { frame_->now.others.push_back(&array); }
+void GraphedCall::end_look() { frame_->end_look(); }
 void GraphedCall::result_array(Array& array) { frame_->result.push_back(&array); }
 
 void GraphedCall::finish() {
   is_kept_ = frame_->finish();
   told_ = std::move(frame_->told);
-  has_changed_arguments_ = frame_->own.size() != core_.arguments_;
+  has_run_eagerly_ = !is_kept_;
   frame_.reset();
 }
 
@@ -144,10 +167,10 @@ void GraphedCall::check() {
 }
 
 void GraphedCall::replay() {
-  GraphedStatistics& statistics = core_.statistics_;
-  const std::int64_t instantiations = statistics.instantiations;
-  core_.entry_->recorded->replay(core_.signature_, core_.parameters_, *core_.stream_, statistics);
-  if (statistics.instantiations != instantiations) core_.evict(core_.entry_);
+  GraphedCounters& counters = core_.counters_;
+  const std::int64_t instantiations = counters.instantiations;
+  core_.entry_->recorded->replay(core_.signature_, core_.parameters_, *core_.stream_, counters);
+  if (counters.instantiations != instantiations) core_.keep_to_limits(*core_.entry_);
 }
 
 Array GraphedCall::next_array() {
@@ -162,11 +185,15 @@ void GraphedCall::assign() {
     core_.assigned_.push_back(recorded.array(source, core_.signature_));
   }
   for (std::size_t i = 0; i < core_.assigned_.size(); ++i) {
-    *core_.signature_.arrays()[recorded.assigned()[i].first].array = std::move(core_.assigned_[i]);
+    const CallArray& to = core_.signature_.arrays()[recorded.assigned()[i].first];
+    if (to.is_assignable) *to.array = std::move(core_.assigned_[i]);
   }
   core_.assigned_.clear();
 }
 
-void GraphedCall::keep(std::shared_ptr<const StoredResult> result) { core_.entry_->result = std::move(result); }
+void GraphedCall::keep(std::shared_ptr<const StoredResult> result) {
+  core_.entry_->result = std::move(result);
+  core_.entry_->is_complete = true;
+}
 
 }  // namespace refrain::detail

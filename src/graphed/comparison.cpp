@@ -41,8 +41,7 @@ struct SameWork {
            a.args.chunks == b.args.chunks && same(a.args.divisor, b.args.divisor) && a.args.root == b.args.root;
   }
   bool operator()(const runtime::MatmulCommand& a, const runtime::MatmulCommand& b) const {
-    return a.bias_access == b.bias_access && a.workspace_access == b.workspace_access &&
-           a.plan->shape == b.plan->shape;
+    return a.bias_access == b.bias_access && a.workspace_access == b.workspace_access && a.plan->shape == b.plan->shape;
   }
   bool operator()(const runtime::MoveCommand& a, const runtime::MoveCommand& b) const {
     const kernels::MoveArgs& x = a.args;

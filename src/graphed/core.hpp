@@ -1,5 +1,6 @@
 #pragma once
 
+#include "graphed/counters.hpp"
 #include "graphed/recorded.hpp"
 #include "graphed/signature.hpp"
 
@@ -23,8 +24,10 @@ struct GraphedEntry {
   std::unique_ptr<Recorded> recorded;  ///< null: calls run the function
   std::string why_eager;
   std::shared_ptr<const StoredResult> result;
+  bool is_complete = false;  ///< its first call went to the end
   std::uint64_t used = 0;
   std::int64_t hits = 0;
+  std::int64_t bytes = 0;  ///< that it keeps
 };
 
 /// The cache of a graphed function, and the one call that is being made.
@@ -45,18 +48,20 @@ class GraphedCore {
   /// Null: there is none.
   GraphedEntry* find(std::uint64_t hash);
   GraphedEntry& add(std::uint64_t hash, GraphedEntry entry);
-  /// Makes room for one more, and keeps to the limit of bytes.
-  void evict(const GraphedEntry* newest);
-  std::int64_t size_bytes() const;
+  /// Lets go of others, for what the entry keeps now.
+  void keep_to_limits(GraphedEntry& newest);
+  void evict_one(const GraphedEntry& newest);
+  /// Whether the thread is in a call, which has the mutex.
+  bool is_called_here() const noexcept { return caller_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
 
   const int check_every_;  ///< hits until the function is recorded again and compared; 0: never
 
+  GraphedCounters counters_;  ///< read without the mutex
   mutable std::mutex mutex_;  ///< held for a call, but while it runs the function eagerly
   std::atomic<std::thread::id> caller_{};
   // Guarded by the mutex.
   std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<GraphedEntry>>> entries_;  ///< by hash
   std::vector<GraphedState> state_;
-  GraphedStatistics statistics_;
   std::uint64_t uses_ = 0;
   // Of the call: kept for their memory.
   Signature signature_;

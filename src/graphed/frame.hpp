@@ -4,6 +4,7 @@
 #include "graphed/core.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -36,14 +37,26 @@ struct GraphedCall::Frame {
   std::string text;                                               ///< of the signature
   std::string told;                                               ///< to the log, once the call is over
 
-  // Once the function has returned: where the arrays are now.
-  std::vector<Array*> own;    ///< of the arguments
-  std::vector<Array*> state;  ///< registered
+  /// What the function has in its hands.
+  struct Look {
+    std::vector<std::uint64_t> words;  ///< all of assignable arguments and registered state but their arrays
+    std::vector<Array*> assignable;    ///< their arrays; the registered ones are the last
+    std::vector<Array*> others;        ///< of the other arguments
+  };
+  Look before;
+  Look now;
   std::vector<Array*> result;
+
+  void begin_look();
+  /// Looks at registered state too.
+  void end_look();
 
  private:
   Array stand_in(const Array& array, int block) const;
-  void find_state();
+  void look_at_state();
+  bool is_as_before() const { return now.words == before.words && now.assignable.size() == before.assignable.size(); }
+  /// The signature's numbers of the assignable arrays.
+  std::vector<std::size_t> assignable_numbers() const;
   /// The block of the call that the array stands for; -1: none.
   int block_of(const Array& array) const;
   /// What stands for a block becomes a name of that.
@@ -54,6 +67,9 @@ struct GraphedCall::Frame {
   void finish_eagerly(const std::string& why);
   void finish_recorded();
   void name_blocks(Recorded::Parts& parts) const;
+  /// Which array of the result is not what it was; empty: none.
+  std::string result_difference() const;
+  void detach(const std::vector<RecordedBlock>& blocks, bool is_foreign) const;
   ArraySource source_of(const Array& array, Recorded::Parts& parts) const;
 
   bool holds_state_ = false;  ///< registered arrays are stand-ins, or what the function made of them

@@ -88,9 +88,21 @@ Array GraphedCall::Frame::stand_in(const Array& array, int block) const {
   return ArrayAccess::moved(array, *names[static_cast<std::size_t>(block)].get(), 0);
 }
 
-void GraphedCall::Frame::find_state() {
-  state.clear();
-  for (const GraphedState& state : core.state_) state.take(state.object, TakeLeaves{call, true});
+void GraphedCall::Frame::begin_look() { before = std::exchange(now, {}); }
+
+void GraphedCall::Frame::end_look() { look_at_state(); }
+
+void GraphedCall::Frame::look_at_state() {
+  for (const GraphedState& each : core.state_) each.take(each.object, TakeLeaves{call, true});
+}
+
+std::vector<std::size_t> GraphedCall::Frame::assignable_numbers() const {
+  const auto& arrays = core.signature_.arrays();
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].is_assignable) numbers.push_back(i);
+  }
+  return numbers;
 }
 
 int GraphedCall::Frame::block_of(const Array& array) const {
@@ -108,14 +120,16 @@ void GraphedCall::Frame::settle(Array& array) const {
 
 void GraphedCall::Frame::restore_state() {
   if (!std::exchange(holds_state_, false)) return;
-  find_state();
-  const bool is_as_it_was = state.size() == originals.size() - core.arguments_;
+  begin_look();
+  look_at_state();
+  const std::size_t count = originals.size() - core.arguments_;
   const bool has_run = recording != nullptr && !recording->ran_for().empty();  // then it is as a call has left it
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    if (is_as_it_was && !has_run) {
-      *state[i] = originals[core.arguments_ + i];
+  for (std::size_t i = 0; i < now.assignable.size(); ++i) {
+    if (now.assignable.size() == count && !has_run) {
+      *now.assignable[i] = originals[core.arguments_ + i];
+      core.signature_.point_at(core.arguments_ + i, *now.assignable[i]);
     } else {
-      settle(*state[i]);
+      settle(*now.assignable[i]);
     }
   }
 }
@@ -131,18 +145,15 @@ void GraphedCall::Frame::abandon() noexcept {
 
 std::string GraphedCall::Frame::find_escape() const {
   const Program& program = recording->program();
+  std::vector<const Array*> shown;  // each once: what is registered may be a part of something else that is
+  for (const auto* arrays : {&now.assignable, &now.others, &result})
+    shown.insert(shown.end(), arrays->begin(), arrays->end());
+  for (const Array& array : stand_ins) shown.push_back(&array);
+  for (const Array& array : held) shown.push_back(&array);
+  std::sort(shown.begin(), shown.end());
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
   const auto known = [&](const Buffer& buffer) {
-    int handles = 0;
-    const auto count = [&](const Array& array) { handles += array.buffer() == &buffer ? 1 : 0; };
-    for (const auto* arrays : {&own, &state, &result}) {
-      for (const Array* array : *arrays) count(*array);
-    }
-    for (const Array& array : stand_ins) count(array);
-    for (const Array& array : held) {
-      const bool is_own = std::find(own.begin(), own.end(), &array) != own.end();
-      if (!is_own) count(array);
-    }
-    return handles;
+    return std::count_if(shown.begin(), shown.end(), [&](const Array* array) { return array->buffer() == &buffer; });
   };
   for (const BufferRef& made : program.made) {
     if (made->handles() <= known(*made.get())) continue;
@@ -159,14 +170,14 @@ std::string GraphedCall::Frame::find_escape() const {
 }
 
 bool GraphedCall::Frame::finish() {
-  find_state();
-  const std::size_t states = originals.size() - core.arguments_;
-  ++core.statistics_.recordings;
+  ++core.counters_.recordings;
   std::string why;
   if (!recording->ran_for().empty()) {
     why = "it needs values, or what no capture has, for " + recording->ran_for();
-  } else if (own.size() != core.arguments_ || state.size() != states) {
-    why = "it changes how many arrays an argument or registered state has";
+  } else if (!is_as_before()) {
+    why =
+        "it changes numbers, or how many arrays there are, in an argument that it has by reference or in registered "
+        "state";
   } else {
     why = find_escape();
   }
@@ -184,22 +195,23 @@ bool GraphedCall::Frame::finish() {
 }
 
 void GraphedCall::Frame::finish_eagerly(const std::string& why) {
-  const auto& arrays = core.signature_.arrays();
-  for (Array* const array : result) settle(*array);
-  for (Array* const array : state) settle(*array);
   holds_state_ = false;
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    settle(*own[i]);
-    const bool is_known = own.size() == core.arguments_;
-    if (is_known && arrays[i].is_assignable && !is_same_view(*own[i], originals[i])) {
-      *arrays[i].array = *own[i];
+  for (const auto* arrays : {&now.assignable, &now.others, &result}) {
+    for (Array* const array : *arrays) settle(*array);
+  }
+  if (now.assignable.size() == before.assignable.size()) {
+    const std::vector<std::size_t> numbers = assignable_numbers();
+    for (std::size_t k = 0; k < numbers.size() && numbers[k] < core.arguments_; ++k) {
+      const Array& own = *now.assignable[k];
+      if (!is_same_view(own, originals[numbers[k]])) *core.signature_.arrays()[numbers[k]].array = own;
     }
   }
   GraphedEntry entry;
   entry.words = core.signature_.words();
   entry.text = text;
   entry.why_eager = why;
-  ++core.statistics_.eager;
+  entry.is_complete = true;
+  ++core.counters_.eager;
   core.add(core.hash_, std::move(entry));
   told = std::string("'") + core.options.label + "'" + (core.where.line != 0 ? " at " + core.where.str() : "") +
          " runs eagerly with (" + text + "): " + why;
@@ -241,10 +253,11 @@ void GraphedCall::Frame::name_blocks(Recorded::Parts& parts) const {
       recorded.memory = BufferRef(recorded.name->named());
       recorded.touched = graph::touched(*parts.program, *recorded.name.get());
       if (captured.get() == nullptr) continue;
-      throw Error(Errc::not_supported, core.options.label, text,
-                  "enqueues work on an argument that it uses by another name too, which that work would not see; pass a "
-                  "copy, or use one name",
-                  core.where);
+      throw Error(
+          Errc::not_supported, core.options.label, text,
+          "enqueues work on an argument that it uses by another name too, which that work would not see; pass a "
+          "copy, or use one name",
+          core.where);
     }
     const bool is_baked = recorded.name.get() != nullptr && is_baked_in(*parts.program, *recorded.name.get());
     if (captured.get() != nullptr || is_baked || has_bare_pointer(*parts.program, block)) {
@@ -270,6 +283,19 @@ ArraySource GraphedCall::Frame::source_of(const Array& array, Recorded::Parts& p
   return {ArraySource::Kind::output, number, array};
 }
 
+/// From then on the recording keeps none of the call's memory. Other code's may overlap: until it is planned, its names
+/// must say where it is.
+void GraphedCall::Frame::detach(const std::vector<RecordedBlock>& blocks, bool is_foreign) const {
+  std::vector<BufferRef> left;  // let go of without the lock
+  const OrderLock lock(runtime::order_mutex());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const RecordedBlock& block = blocks[i];
+    if (block.must_be != nullptr || block.memory.get() != nullptr) continue;
+    Buffer* const name = block.name.get() != nullptr ? block.name.get() : names[i].get();
+    if (name != nullptr && name->is_foreign() == is_foreign) left.push_back(name->detach());
+  }
+}
+
 void GraphedCall::Frame::finish_recorded() {
   Recorded::Parts parts;
   std::vector<std::shared_ptr<runtime::EventCore>> events;  // let go of without the lock
@@ -278,33 +304,27 @@ void GraphedCall::Frame::finish_recorded() {
     events = recording->recorded_events();
   }
   parts.events.assign(events.begin(), events.end());
+  parts.waits = recording->awaited_outside();
   parts.program = recording->end(core.where);
   recording.reset();
   parts.parameters = parameters;
-  name_blocks(parts);
-  const auto& arrays = core.signature_.arrays();
-  for (const Array* array : result) parts.result.push_back(source_of(*array, parts));
-  const auto note_assigned = [&](std::size_t number, const Array& now) {
-    if (arrays[number].is_assignable && !is_same_view(now, stand_ins[number])) {
-      parts.assigned.emplace_back(number, source_of(now, parts));
-    }
-  };
-  for (std::size_t i = 0; i < own.size(); ++i) note_assigned(i, *own[i]);
-  for (std::size_t i = 0; i < state.size(); ++i) note_assigned(core.arguments_ + i, *state[i]);
-  restore_state();
-  // What only these name is a temporary.
-  for (Array* const array : own) *array = Array();
-  for (Array* const array : result) *array = Array();
-  {
-    std::vector<BufferRef> left;  // let go of without the lock
-    const OrderLock lock(runtime::order_mutex());
-    for (std::size_t i = 0; i < parts.blocks.size(); ++i) {
-      const RecordedBlock& block = parts.blocks[i];
-      if (block.must_be != nullptr || block.memory.get() != nullptr) continue;
-      Buffer* const name = block.name.get() != nullptr ? block.name.get() : names[i].get();
-      if (name != nullptr) left.push_back(name->detach());
-    }
+  for (std::size_t i = parameters.size(); i < core.parameters_.size(); ++i) {  // registered ones are themselves
+    parts.parameters.push_back(core.parameters_[i]->shared_from_this());
   }
+  name_blocks(parts);
+  for (const Array* array : result) parts.result.push_back(source_of(*array, parts));
+  const std::vector<std::size_t> numbers = assignable_numbers();
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const Array& array = *now.assignable[k];
+    if (!is_same_view(array, stand_ins[numbers[k]])) parts.assigned.emplace_back(numbers[k], source_of(array, parts));
+  }
+  // What only these name is a temporary.
+  const std::size_t of_arguments = now.assignable.size() - (originals.size() - core.arguments_);
+  for (std::size_t k = 0; k < of_arguments; ++k) *now.assignable[k] = Array();
+  for (Array* const array : now.others) *array = Array();
+  for (Array* const array : result) *array = Array();
+  restore_state();
+  detach(parts.blocks, false);
   for (std::size_t i = 0; i < parts.blocks.size(); ++i) {
     const CallBlock& block = core.signature_.blocks()[i];
     RecordedBlock& recorded = parts.blocks[i];
@@ -319,7 +339,8 @@ void GraphedCall::Frame::finish_recorded() {
   entry.text = text;
   entry.recorded = std::make_unique<Recorded>(std::move(parts), options, core.options.buffer_sets, core.where);
   Recorded& recorded = *entry.recorded;
-  recorded.replay(core.signature_, core.parameters_, *core.stream_, core.statistics_);
+  recorded.replay(core.signature_, core.parameters_, *core.stream_, core.counters_);
+  detach(recorded.blocks(), true);
   for (std::size_t i = 0; i < result.size(); ++i) {
     *result[i] = recorded.array(recorded.result()[i], core.signature_);
   }
@@ -327,11 +348,34 @@ void GraphedCall::Frame::finish_recorded() {
   call.assign();
 }
 
+std::string GraphedCall::Frame::result_difference() const {
+  const auto& known = core.entry_->recorded->result();
+  const auto& made = core.entry_->recorded->program().made;
+  if (known.size() != result.size()) return "the result has another number of arrays";
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const ArraySource& source = known[i];
+    const Array& array = *result[i];
+    const auto is_made = [&](const BufferRef& each) { return each.get() == array.buffer(); };
+    const bool is_of_known = std::any_of(made.begin(), made.end(), is_made);
+    const bool is_same = source.kind == ArraySource::Kind::argument ? block_of(array) == static_cast<int>(source.block)
+                         : source.kind == ArraySource::Kind::kept   ? array.buffer() == source.like.buffer()
+                         : source.kind == ArraySource::Kind::none
+                             ? !array.defined()
+                             : array.defined() && block_of(array) < 0 && !is_of_known;
+    const bool is_alike = !array.defined() || !source.like.defined() ||
+                          (array.shape() == source.like.shape() && array.dtype() == source.like.dtype());
+    if (!is_same || !is_alike) return "array " + std::to_string(i) + " of the result is another one";
+  }
+  return {};
+}
+
 void GraphedCall::Frame::check() {
-  ++core.statistics_.checks;
+  ++core.counters_.checks;
   const std::shared_ptr<Program> program = recording->end(core.where);
   recording.reset();
-  const std::string found = difference(*core.entry_->recorded, *program, names);
+  std::string found = difference(*core.entry_->recorded, *program, names);
+  if (found.empty() && !is_as_before()) found = "it changes numbers of arguments or of registered state";
+  if (found.empty()) found = result_difference();
   restore_state();
   if (found.empty()) return;
   throw Error(

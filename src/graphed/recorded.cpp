@@ -1,6 +1,5 @@
 #include "graphed/recorded.hpp"
 
-#include "graph/recording.hpp"
 #include "runtime/array_access.hpp"
 #include "runtime/order.hpp"
 #include "runtime/stream_core.hpp"
@@ -25,7 +24,10 @@ Recorded::Recorded(Parts parts, InstantiateOptions options, int most_sets, Sourc
     passed_.push_back(i);
     passed.push_back(block.name.get());
   }
-  for (const BufferRef& buffer : parts_.program->outside) {
+  const graph::Program& program = *parts_.program;
+  has_work_ = !program.nodes.empty() || !parts_.outputs.empty() || !program.generators.empty() ||
+              program.reseeded.has_value() || !program.outside_waits.empty();
+  for (const BufferRef& buffer : program.outside) {
     if (std::find(passed.begin(), passed.end(), buffer.get()) == passed.end()) captured_.push_back(buffer.get());
   }
 }
@@ -34,6 +36,7 @@ bool Recorded::fits(const Signature& call) const noexcept {
   const auto& blocks = call.blocks();
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const RecordedBlock& recorded = parts_.blocks[i];
+    if (recorded.name.get() == nullptr && recorded.must_be == nullptr) continue;  // nothing is done with it
     if (recorded.must_be != nullptr) {
       if (blocks[i].address != recorded.must_be || blocks[i].offset != recorded.offset) return false;
       continue;
@@ -95,7 +98,7 @@ std::size_t Recorded::take_outputs(runtime::StreamCore& stream, std::optional<st
   return left;
 }
 
-Recorded::Set& Recorded::add_set(std::size_t outputs, bool is_for_results, GraphedStatistics& statistics) {
+Recorded::Set& Recorded::add_set(std::size_t outputs, bool is_for_results, GraphedCounters& counters) {
   point_at(outputs_[outputs]);
   Set set;
   set.outputs = outputs;
@@ -105,19 +108,19 @@ Recorded::Set& Recorded::add_set(std::size_t outputs, bool is_for_results, Graph
     for (const BufferRef& output : parts_.outputs) names.push_back(output.get());
     set.exec = Exec::make_passing(parts_.program, options_, names, passing_, where_);
     find_parameters(*set.exec);
-    for (const Parameter& parameter : parameters_) set.values.push_back(parameter.recorded);
+    set.values.resize(parameters_.size());
   } else {
     set.exec = sets_.front().exec->sibling(passing_, where_);
     set.values = sets_.front().values;
   }
-  ++statistics.instantiations;
+  ++counters.instantiations;
   if (!sets_.empty()) {
-    ++(is_for_results ? statistics.instantiations_for_results : statistics.instantiations_for_arguments);
+    ++(is_for_results ? counters.instantiations_for_results : counters.instantiations_for_arguments);
   }
   return sets_.emplace_back(std::move(set));
 }
 
-Recorded::Set& Recorded::choose(runtime::StreamCore& stream, GraphedStatistics& statistics) {
+Recorded::Set& Recorded::choose(runtime::StreamCore& stream, GraphedCounters& counters) {
   bool has_arguments = false;
   for (Set& set : sets_) {
     point_at(outputs_[set.outputs]);
@@ -125,12 +128,12 @@ Recorded::Set& Recorded::choose(runtime::StreamCore& stream, GraphedStatistics& 
     if (is_free(outputs_[set.outputs])) return set;
     has_arguments = true;
   }
-  if (sets_.size() < most_sets_) return add_set(take_outputs(stream, std::nullopt), has_arguments, statistics);
+  if (sets_.size() < most_sets_) return add_set(take_outputs(stream, std::nullopt), has_arguments, counters);
   Set& oldest =
       *std::min_element(sets_.begin(), sets_.end(), [](const Set& a, const Set& b) { return a.used < b.used; });
   oldest.outputs = take_outputs(stream, oldest.outputs);
   point_at(outputs_[oldest.outputs]);
-  ++statistics.rebinds;
+  ++counters.rebinds;
   return oldest;
 }
 
@@ -145,10 +148,9 @@ void Recorded::find_parameters(Exec& exec) {
     if (!exec.uses(*state)) continue;
     const auto& own = parts_.parameters;
     const auto argument = std::find(own.begin(), own.end(), state);
-    Parameter parameter{state, std::nullopt, std::vector<std::byte>(state->size_bytes())};
+    Parameter parameter{state, std::nullopt};
     if (argument != own.end()) parameter.argument = static_cast<std::size_t>(argument - own.begin());
-    state->read(parameter.recorded.data());
-    value_.resize(std::max(value_.size(), parameter.recorded.size()));
+    value_.resize(std::max(value_.size(), state->size_bytes()));
     parameters_.push_back(std::move(parameter));
   }
 }
@@ -159,9 +161,10 @@ void Recorded::set_parameters(Set& set, std::span<const ParameterState* const> p
     const ParameterState& given = parameter.argument ? *parameters[*parameter.argument] : *parameter.state;
     given.read(value_.data());
     std::vector<std::byte>& present = set.values[i];
-    if (std::equal(present.begin(), present.end(), value_.begin())) continue;
+    const auto end = value_.begin() + static_cast<std::ptrdiff_t>(given.size_bytes());
+    if (std::equal(present.begin(), present.end(), value_.begin(), end)) continue;
     set.exec->set_parameter(*parameter.state, value_.data(), where_);
-    std::copy_n(value_.begin(), present.size(), present.begin());
+    present.assign(value_.begin(), end);
   }
 }
 
@@ -179,17 +182,40 @@ void Recorded::copy_out(const RecordedBlock& block, const CallBlock& given, runt
                     block.touched.written_end - begin, where_);
 }
 
-void Recorded::replay(const Signature& call, std::span<const ParameterState* const> parameters,
-                      runtime::StreamCore& stream, GraphedStatistics& statistics) {
-  if (parts_.program->nodes.empty()) return;
+void Recorded::run(const Signature& call, std::span<const ParameterState* const> parameters,
+                   runtime::StreamCore& stream, GraphedCounters& counters) {
+  const bool is_first = sets_.empty();
   gather(call);
-  Set& set = choose(stream, statistics);
+  Set& set = choose(stream, counters);
   set.used = ++uses_;
   newest_outputs_ = set.outputs;
-  if (!parameters_.empty()) set_parameters(set, parameters);
+  // The first call has the values of the recording: the function may have given them others since.
+  if (!parameters_.empty() && !is_first) set_parameters(set, parameters);
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) copy_in(parts_.blocks[i], call.blocks()[i], stream);
   set.exec->replay(stream, passing_, where_);
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) copy_out(parts_.blocks[i], call.blocks()[i], stream);
+}
+
+void Recorded::wait_again(runtime::StreamCore& stream) const {
+  for (const auto& wait : parts_.waits) {
+    const auto event = wait.event.lock();
+    const OrderLock lock(runtime::order_mutex());
+    if (event != nullptr && event->recorded && event->captured == nullptr) {
+      runtime::wait_event_eagerly(stream, *event, "wait_event", where_);
+      continue;
+    }
+    // Nobody has recorded it since: what the stream has been given is what it would stand for.
+    const runtime::StreamCore& other = runtime::stream_at(wait.slot);
+    if (other.id != wait.stream_id) continue;
+    runtime::wait_for(stream, {other.slot, other.position});
+    runtime::come_after(stream, other.clock);
+  }
+}
+
+void Recorded::replay(const Signature& call, std::span<const ParameterState* const> parameters,
+                      runtime::StreamCore& stream, GraphedCounters& counters) {
+  if (uses_ > 0) wait_again(stream);
+  if (has_work_) run(call, parameters, stream, counters);
   for (const auto& weak : parts_.events) {
     const auto event = weak.lock();
     if (event == nullptr) continue;
@@ -241,7 +267,8 @@ std::string Recorded::explain() const {
                      (sets_.size() == 1 ? " set of buffers" : " sets of buffers");
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) {
     if (parts_.blocks[i].memory.get() != nullptr) {
-      text += "; block " + std::to_string(i) + " of the arguments is copied for each call, for other work has its address";
+      text +=
+          "; block " + std::to_string(i) + " of the arguments is copied for each call, for other work has its address";
     }
     if (parts_.blocks[i].must_be == nullptr) continue;
     text += "; block " + std::to_string(i) +

@@ -2,6 +2,8 @@
 
 #include "graph/exec.hpp"
 #include "graph/program.hpp"
+#include "graph/recording.hpp"
+#include "graphed/counters.hpp"
 #include "graphed/signature.hpp"
 #include "runtime/buffer.hpp"
 #include "runtime/event_core.hpp"
@@ -58,6 +60,7 @@ class Recorded {
     std::vector<ArraySource> result;
     std::vector<std::pair<std::size_t, ArraySource>> assigned;      ///< arrays of the call, by number
     std::vector<std::shared_ptr<const ParameterState>> parameters;  ///< that stand in for those of the call
+    std::vector<graph::Recording::OutsideWait> waits;               ///< of later calls, as of the first
     std::vector<std::weak_ptr<runtime::EventCore>> events;
   };
 
@@ -67,7 +70,7 @@ class Recorded {
   bool fits(const Signature& call) const noexcept;
   /// Replays it with the call's blocks and parameters.
   void replay(const Signature& call, std::span<const ParameterState* const> parameters, runtime::StreamCore& stream,
-              GraphedStatistics& statistics);
+              GraphedCounters& counters);
   /// Of the newest replay.
   Array array(const ArraySource& source, const Signature& call) const;
 
@@ -90,16 +93,18 @@ class Recorded {
     std::shared_ptr<graph::Exec> exec;
     std::size_t outputs = 0;  ///< which ones its addresses are of
     std::uint64_t used = 0;
-    std::vector<std::vector<std::byte>> values;  ///< of the parameters
+    std::vector<std::vector<std::byte>> values;  ///< of the parameters; empty: as they were recorded
   };
 
   /// A parameter that the executables use.
   struct Parameter {
     std::shared_ptr<const ParameterState> state;
     std::optional<std::size_t> argument;  ///< that it stands in for; none: the function's own, which calls follow too
-    std::vector<std::byte> recorded;      ///< its value in the recording
   };
 
+  void run(const Signature& call, std::span<const ParameterState* const> parameters, runtime::StreamCore& stream,
+           GraphedCounters& counters);
+  void wait_again(runtime::StreamCore& stream) const;
   void gather(const Signature& call);
   void copy_in(const RecordedBlock& block, const CallBlock& given, runtime::StreamCore& stream) const;
   void copy_out(const RecordedBlock& block, const CallBlock& given, runtime::StreamCore& stream) const;
@@ -108,8 +113,8 @@ class Recorded {
   Outputs make_outputs(runtime::StreamCore& stream) const;
   std::size_t take_outputs(runtime::StreamCore& stream, std::optional<std::size_t> preferred);
   /// The executable with the addresses of this call, or one that is given them.
-  Set& choose(runtime::StreamCore& stream, GraphedStatistics& statistics);
-  Set& add_set(std::size_t outputs, bool is_for_results, GraphedStatistics& statistics);
+  Set& choose(runtime::StreamCore& stream, GraphedCounters& counters);
+  Set& add_set(std::size_t outputs, bool is_for_results, GraphedCounters& counters);
   void point_at(const Outputs& outputs) noexcept;
   void find_parameters(graph::Exec& exec);
   void set_parameters(Set& set, std::span<const ParameterState* const> parameters);
@@ -125,6 +130,7 @@ class Recorded {
   std::vector<Outputs> outputs_;
   std::vector<Set> sets_;
   std::vector<graph::PassedBlock> passing_;  ///< of the newest call
+  bool has_work_ = true;                     ///< a replay does something
   std::size_t newest_outputs_ = 0;
   std::uint64_t uses_ = 0;
 };

@@ -31,6 +31,7 @@ void Signature::clear() noexcept {
   words_.clear();
   blocks_.clear();
   arrays_.clear();
+  has_shared_variables_ = false;
 }
 
 void Signature::add(std::string_view text) {
@@ -56,11 +57,18 @@ int Signature::add_block(const CallBlock& block) {
   return number;
 }
 
+void Signature::add_array(Array* array, int block, bool is_assignable) {
+  for (const CallArray& each : arrays_) {
+    if (each.array == array && (is_assignable || each.is_assignable)) has_shared_variables_ = true;
+  }
+  arrays_.push_back({array, block, is_assignable});
+}
+
 void Signature::add(const Array& array, bool is_assignable) {
   auto* const mutable_array = const_cast<Array*>(&array);  // assigned to where the caller gave it to be changed
   if (!array.defined()) {
     words_.push_back(~std::uint64_t{0});
-    arrays_.push_back({mutable_array, -1, is_assignable});
+    add_array(mutable_array, -1, is_assignable);
     return;
   }
   runtime::Buffer& named = *array.buffer();
@@ -78,8 +86,7 @@ void Signature::add(const Array& array, bool is_assignable) {
                    static_cast<std::uint64_t>(device.kind) << 12 | static_cast<std::uint64_t>(device.index) << 16 |
                    alignment_of(begin == nullptr ? nullptr : begin + offset) << 24 |
                    static_cast<std::uint64_t>(is_contiguous) << 30 |
-                   static_cast<std::uint64_t>(buffer.is_read_only) << 31 |
-                   static_cast<std::uint64_t>(is_assignable) << 33 | static_cast<std::uint64_t>(number) << 34);
+                   static_cast<std::uint64_t>(buffer.is_read_only) << 31 | static_cast<std::uint64_t>(number) << 34);
   for (const std::int64_t extent : shape) words_.push_back(static_cast<std::uint64_t>(extent));
   if (!is_contiguous) {
     const Strides& strides = ArrayAccess::strides(array);
@@ -88,7 +95,7 @@ void Signature::add(const Array& array, bool is_assignable) {
   if (static_cast<std::size_t>(number) < known) {  // where it lies among the others of its block
     words_.push_back(static_cast<std::uint64_t>(offset - blocks_[static_cast<std::size_t>(number)].offset));
   }
-  arrays_.push_back({mutable_array, number, is_assignable});
+  add_array(mutable_array, number, is_assignable);
 }
 
 void Signature::add(const void* address, std::int64_t bytes) {

@@ -44,15 +44,21 @@ class Signature {
   std::uint64_t hash() const noexcept;
   const std::vector<CallBlock>& blocks() const noexcept { return blocks_; }
   const std::vector<CallArray>& arrays() const noexcept { return arrays_; }
+  /// Whether a variable that may be made another array is there twice, so that no two leaves could stand in for it.
+  bool has_shared_variables() const noexcept { return has_shared_variables_; }
+  /// The array of that number is there from now on.
+  void point_at(std::size_t number, Array& array) noexcept { arrays_[number].array = &array; }
   /// E.g. "float32[2, 3], float32[3]".
   std::string str() const;
 
  private:
   int add_block(const CallBlock& block);
+  void add_array(Array* array, int block, bool is_assignable);
 
   std::vector<std::uint64_t> words_;
   std::vector<CallBlock> blocks_;
   std::vector<CallArray> arrays_;
+  bool has_shared_variables_ = false;
 };
 
 }  // namespace refrain::detail
