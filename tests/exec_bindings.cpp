@@ -1,6 +1,7 @@
 // Arrays in the place of those that a graph was recorded with.
 
 #include "support.hpp"
+#include "support_concurrency.hpp"
 #include "support_memory.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -268,6 +269,30 @@ BOOST_AUTO_TEST_CASE(the_address_of_an_array_with_strides_is_that_of_its_first_e
   expected.assign(16, 1);
   expected[15] = expected[12] = 11;
   BOOST_TEST(memory.values() == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(executables_of_one_graph_each_see_who_met_their_own_arrays) {
+  const rf::Stream main;
+  const rf::Stream other;
+  const rf::Array x = filled(0);
+  const rf::Array second = filled(2);
+  rf::Array first = filled(1);
+  auto [graph, y] = rf::capture([&] { return x * 10; });
+  const rf::GraphExec a = graph.instantiate();
+  const rf::GraphExec b = graph.instantiate();
+  a.bind(x, first);
+  b.bind(x, second);
+  a.replay(main);
+  b.replay(main);
+  rf::test::Gate gate(other);
+  {
+    const rf::StreamGuard on(other);
+    first += 5;  // not before the gate is open
+  }
+  b.replay(main);
+  a.replay(main);
+  gate.open();
+  BOOST_TEST(holds(y, 60));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
