@@ -113,4 +113,13 @@ BOOST_AUTO_TEST_CASE(an_array_of_a_function_is_bound) {
   check_error_text([&] { exec.bind(x, rf::test::filled(2)); });
 }
 
+BOOST_AUTO_TEST_CASE(work_is_enqueued_on_an_argument_that_has_another_name) {
+  rf::Array weight = rf::test::filled(1);
+  auto step = rf::graphed([&](rf::Array x) {
+    rf::current_stream().enqueue("mine", rf::readwrite(x), [](cudaStream_t, float*) {});
+    weight += 1;
+  });
+  check_error_text([&] { step(weight); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

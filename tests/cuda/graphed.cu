@@ -194,6 +194,27 @@ BOOST_AUTO_TEST_CASE(the_native_stream_is_asked_for_in_a_body_that_runs_eagerly)
   BOOST_TEST(step.statistics().eager == 3);
 }
 
+BOOST_AUTO_TEST_CASE(in_a_capture_that_another_part_has_broken_it_says_so_and_works_afterwards) {
+  cudaStream_t native = nullptr;
+  BOOST_REQUIRE(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking) == cudaSuccess);
+  {
+    const Stream stream = Stream::wrap(native);
+    const StreamGuard on(stream);
+    auto step = graphed([](const Array& x) { return x + 1; });
+    const Array x = filled(1);
+    (void)step(x);
+    synchronize();
+    cudaGraph_t graph = nullptr;
+    BOOST_REQUIRE(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed) == cudaSuccess);
+    BOOST_TEST(cudaStreamSynchronize(native) != cudaSuccess);  // which breaks the capture
+    require_error(Errc::capture_invalidated, [&] { (void)step(x); });
+    BOOST_TEST(cudaStreamEndCapture(native, &graph) != cudaSuccess);
+    (void)cudaGetLastError();
+    BOOST_TEST(holds(step(x), 2));
+  }
+  (void)cudaStreamDestroy(native);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace refrain::test
