@@ -201,6 +201,7 @@ void Exec::replay(StreamCore& stream, std::span<const PassedBlock> blocks, Sourc
         state_.crosses_kinds || std::any_of(blocks.begin(), blocks.end(),
                                             [](const PassedBlock& block) { return block.buffer->crosses_kinds(); });
     for (const std::vector<Access>* accesses : {&state_.passing, &state_.outside}) {
+      if (accesses == &state_.passing && accesses->empty()) continue;
       if (crosses_kinds || runtime::recorder_of(stream) != nullptr) {
         runtime::settle_before(lock, stream, *accesses);
       } else {

@@ -113,11 +113,13 @@ BOOST_AUTO_TEST_CASE(a_bare_address_is_that_of_its_recording) {
 }
 
 BOOST_AUTO_TEST_CASE(replays_under_way_keep_the_buffers_they_began_with) {
-  auto step = graphed([](const Array& x) {
-    Array y = x;
-    for (int i = 0; i < 20; ++i) y = y * 1.0F + 1;
-    return sum(y);
-  }, {.buffer_sets = 1});
+  auto step = graphed(
+      [](const Array& x) {
+        Array y = x;
+        for (int i = 0; i < 20; ++i) y = y * 1.0F + 1;
+        return sum(y);
+      },
+      {.buffer_sets = 1});
   const std::int64_t many = 1 << 20;
   std::vector<Array> inputs;
   for (int i = 0; i < 16; ++i) inputs.push_back(filled(static_cast<float>(i), many));
