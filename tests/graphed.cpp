@@ -196,101 +196,6 @@ BOOST_AUTO_TEST_CASE(a_captured_parameter_is_followed_too) {
   BOOST_TEST(step.statistics().recordings == 1);
 }
 
-BOOST_AUTO_TEST_CASE(arrays_that_share_memory_are_another_signature_than_those_that_do_not) {
-  const auto fn = [](rf::Array a, const rf::Array& b) {
-    a += b;
-    return a + b;
-  };
-  auto step = rf::graphed(fn);
-  const auto both = [&](auto make) {
-    const std::pair<rf::Array, rf::Array> mine = make();
-    const std::pair<rf::Array, rf::Array> given = make();
-    const rf::Array eager = fn(mine.first, mine.second);
-    const rf::Array graphed = step(given.first, given.second);
-    BOOST_TEST((eager.to_vector<float>() == graphed.to_vector<float>()));
-    BOOST_TEST((mine.first.to_vector<float>() == given.first.to_vector<float>()));
-  };
-  for (int i = 0; i < 3; ++i) {
-    both([] { return std::pair(filled(1), filled(2)); });
-    both([] {
-      const rf::Array x = filled(3);
-      return std::pair(x, x);
-    });
-    both([] {
-      const rf::Array x = rf::arange(8).cast(rf::DType::float32);
-      return std::pair(x.slice(0, 4), x.slice(2, 6));
-    });
-    both([] {
-      const rf::Array x = rf::arange(8).cast(rf::DType::float32);
-      return std::pair(x.slice(0, 4), x.slice(3, 7));
-    });
-    both([] {
-      const rf::Array x = rf::arange(8).cast(rf::DType::float32);
-      return std::pair(x.slice(0, 4), x.slice(4, 8));
-    });
-  }
-  BOOST_TEST(step.statistics().recordings == 5);
-}
-
-BOOST_AUTO_TEST_CASE(an_argument_may_be_an_array_that_the_function_uses_anyway) {
-  rf::Array weight = filled(1);
-  const auto fn = [&](rf::Array x) {
-    x += 1;
-    return x + weight;
-  };
-  auto step = rf::graphed(fn);
-  for (int i = 0; i < 4; ++i) {
-    const rf::Array other = filled(10);
-    BOOST_TEST(holds(step(other), 11 + 1 + i));
-    BOOST_TEST(holds(step(weight), 2 * (2 + i)));  // which moves the weight on by one
-  }
-  BOOST_TEST(step.statistics().recordings == 2);
-}
-
-BOOST_AUTO_TEST_CASE(views_of_other_blocks_take_each_others_place) {
-  auto step = rf::graphed([](const rf::Array& x) { return x.flip(0) * 2; });
-  const rf::Array big = rf::arange(40).cast(rf::DType::float32);
-  const rf::Array small = rf::arange(8).cast(rf::DType::float32);
-  BOOST_TEST((step(small.slice(4, 8)).to_vector<float>() == std::vector<float>{14, 12, 10, 8}));
-  BOOST_TEST((step(big.slice(36, 40)).to_vector<float>() == std::vector<float>{78, 76, 74, 72}));
-  BOOST_TEST((step(big.slice(4, 8)).to_vector<float>() == std::vector<float>{14, 12, 10, 8}));
-  BOOST_TEST(step.statistics().recordings == 1);
-}
-
-BOOST_AUTO_TEST_CASE(memory_at_addresses_is_passed_too) {
-  const rf::test::Memory a(4);
-  const rf::test::Memory b(4);
-  a.fill(1);
-  b.fill(5);
-  auto step = rf::graphed([](const rf::Array& x) {
-    rf::Array y = x;
-    y += 1;
-  });
-  step(rf::from_blob(a.at(), {4}));
-  step(rf::from_blob(b.at(), {4}));
-  step(rf::from_blob(a.at(), {4}));
-  BOOST_TEST((a.values() == std::vector<float>(4, 3)));
-  BOOST_TEST((b.values() == std::vector<float>(4, 6)));
-  BOOST_TEST(step.statistics().recordings == 1);
-}
-
-BOOST_AUTO_TEST_CASE(overlapping_memory_of_other_code_is_told_from_separate_memory) {
-  const rf::test::Memory memory(12);
-  const auto fn = [](rf::Array x, const rf::Array& y) { x += y; };
-  auto step = rf::graphed(fn);
-  for (int i = 0; i < 3; ++i) {
-    for (const int distance : {0, 2, 4, 8}) {
-      const auto run = [&](const auto& call) {
-        memory.fill(1);
-        call(rf::from_blob(memory.at(distance), {4}), rf::from_blob(memory.at(), {4}));
-        call(rf::from_blob(memory.at(distance), {4}), rf::from_blob(memory.at(), {4}));
-        return memory.values();
-      };
-      BOOST_TEST((run(step) == run(fn)));
-    }
-  }
-}
-
 BOOST_AUTO_TEST_CASE(nothing_at_all_is_a_function_too) {
   int calls = 0;
   auto step = rf::graphed([&] { return ++calls; });
@@ -368,27 +273,6 @@ BOOST_AUTO_TEST_CASE(arrays_without_values_are_refused_as_in_an_eager_call) {
   BOOST_TEST(holds(step(pending), 3));
 }
 
-BOOST_AUTO_TEST_CASE(memory_of_other_code_given_twice_keeps_its_order) {
-  const rf::test::Memory memory(12);
-  const auto fn = [](rf::Array a, rf::Array b) {
-    a += 1;
-    b *= 2;
-    a += 3;
-    return a - b;
-  };
-  auto step = rf::graphed(fn);
-  for (int i = 0; i < 3; ++i) {
-    for (const int distance : {0, 1, 3, 6}) {
-      const auto run = [&](const auto& call) {
-        memory.fill(1);
-        const rf::Array result = call(rf::from_blob(memory.at(distance), {4}), rf::from_blob(memory.at(), {4}));
-        return std::pair(result.to_vector<float>(), memory.values());
-      };
-      BOOST_TEST((run(step) == run(fn)));
-    }
-  }
-}
-
 BOOST_AUTO_TEST_CASE(results_without_commands_are_results) {
   auto made = rf::graphed([] { return rf::empty({4}); });
   auto none = rf::graphed([](const rf::Array& x) { return x * 2; });
@@ -415,73 +299,6 @@ BOOST_AUTO_TEST_CASE(seeds_and_events_alone_take_effect_in_each_call) {
     event.synchronize();
     BOOST_TEST(event.query());
   }
-}
-
-BOOST_AUTO_TEST_CASE(a_variable_given_twice_is_one_variable) {
-  const auto fn = [](rf::Array& a, rf::Array& b) {
-    a = a + 1;
-    b = b * 2;
-  };
-  auto step = rf::graphed(fn);
-  rf::Array x = filled(1);
-  step(x, x);
-  BOOST_TEST(holds(x, 4));
-  step(x, x);
-  BOOST_TEST(holds(x, 10));
-  rf::Array y = filled(5);
-  step(x, y);
-  BOOST_TEST(holds(x, 11));
-  BOOST_TEST(holds(y, 10));
-}
-
-BOOST_AUTO_TEST_CASE(long_numbers_are_told_apart) {
-  auto step = rf::graphed([](const rf::Array& x, long double more) { return x + static_cast<double>(more * 1e9L); });
-  const rf::Array x = filled(0);
-  BOOST_TEST(holds(step(x, 1e-9L), 1));
-  BOOST_TEST(holds(step(x, 2e-9L), 2));
-}
-
-BOOST_AUTO_TEST_CASE(an_argument_that_nothing_is_done_with_may_be_a_captured_array) {
-  const rf::Array weight = filled(2);
-  auto step = rf::graphed([&](const rf::Array&) { return weight * 3; });
-  for (int i = 0; i < 4; ++i) BOOST_TEST(holds(step(i % 2 == 0 ? weight : filled(1)), 6));
-  BOOST_TEST(step.statistics().recordings == 1);
-}
-
-namespace {
-
-/// What it does depends on how its argument is given.
-struct Overloaded {
-  rf::Array operator()(const rf::Array& x) const { return x + 1; }
-  rf::Array operator()(rf::Array&& x) const { return x * 10; }
-};
-
-}  // namespace
-
-BOOST_AUTO_TEST_CASE(overloads_are_told_apart) {
-  auto step = rf::graphed(Overloaded());
-  for (int i = 0; i < 3; ++i) {
-    const rf::Array x = filled(2);
-    BOOST_TEST(holds(step(x), 3));
-    BOOST_TEST(holds(step(filled(2)), 20));
-  }
-  auto generic = rf::graphed([](auto&& out, const rf::Array& x) { out = x * 2; });
-  rf::Array out;
-  generic(rf::Array(), filled(1));
-  generic(out, filled(3));
-  BOOST_TEST(holds(out, 6));
-}
-
-BOOST_AUTO_TEST_CASE(how_an_argument_is_given_is_no_signature_of_one_form) {
-  auto step = rf::graphed([](const rf::Array& x) { return x + 1; });
-  rf::Array x = filled(1);
-  const rf::Array& constant = x;
-  for (int i = 0; i < 2; ++i) {
-    BOOST_TEST(holds(step(x), 2));
-    BOOST_TEST(holds(step(constant), 2));
-    BOOST_TEST(holds(step(filled(1)), 2));
-  }
-  BOOST_TEST(step.statistics().recordings == 1);
 }
 
 BOOST_AUTO_TEST_CASE(waits_for_work_outside_are_those_of_each_call) {

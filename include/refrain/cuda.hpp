@@ -187,7 +187,7 @@ class TypedKernelCall final : public KernelCall {
   }
 
   template <std::size_t... i>
-  bool has_values_of(const TypedKernelCall& other, std::index_sequence<i...>) const {
+  bool has_values_of([[maybe_unused]] const TypedKernelCall& other, std::index_sequence<i...>) const {
     const auto is_given_otherwise = [&](std::size_t parameter) {
       for (std::size_t k = 0; k < argument_count_; ++k) {
         if (arguments_[k].parameter == static_cast<int>(parameter)) return true;
@@ -197,7 +197,7 @@ class TypedKernelCall final : public KernelCall {
       }
       return false;
     };
-    const auto is_same = [&](std::size_t parameter, const auto& own, const auto& others) {
+    [[maybe_unused]] const auto is_same = [&](std::size_t parameter, const auto& own, const auto& others) {
       using Value = std::decay_t<decltype(own)>;
       if constexpr (std::is_scalar_v<Value>) {
         return is_given_otherwise(parameter) || std::memcmp(&own, &others, sizeof(own)) == 0;
