@@ -48,7 +48,8 @@ class OwnedGraph {
 
 /// What a graph's nodes point at besides arrays.
 struct GraphResources {
-  std::vector<std::unique_ptr<Counters>> counters;  ///< by the program's generators; null where nothing is drawn
+  /// By the program's generators; null where nothing is drawn. Executables whose runs are in order may share them.
+  std::vector<std::shared_ptr<Counters>> counters;
   std::vector<std::unique_ptr<DeviceBytes>> literals;
   // Held by the CUDA graph too, see `retain`.
   std::vector<std::shared_ptr<const void>> functions;
@@ -122,6 +123,7 @@ class CudaExecutable final : public runtime::Executable {
   void enable(std::size_t command, bool is_enabled) override;
   std::string update(const std::shared_ptr<runtime::PreparedUpdate>& prepared) override;
   std::shared_ptr<runtime::PreparedUpdate> prepare_update(const runtime::Plan& plan) const override;
+  const BuiltGraph& built() const noexcept { return built_; }
   cudaGraphExec_t native() const noexcept override { return exec_; }
   cudaGraph_t native_graph() const noexcept override { return updated_by_ ? updated_by_->get() : built_.graph.get(); }
 

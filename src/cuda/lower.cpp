@@ -26,7 +26,12 @@ BuiltGraph build_graph(const runtime::Plan& plan) {
   const CallScope call;  // the first use of a kernel may load it
   BuiltGraph built;
   built.resources.keep_alive = plan.keep_alive;
-  make_kernels(plan);
+  const auto* const like = static_cast<const CudaExecutable*>(plan.like.get());
+  if (like != nullptr) {
+    built.resources.counters = like->built().resources.counters;
+  } else {
+    make_kernels(plan);
+  }
   std::vector<cudaGraphNode_t> before;
   for (const runtime::PlannedCommand& planned : plan.commands) {
     before.clear();
@@ -36,7 +41,8 @@ BuiltGraph build_graph(const runtime::Plan& plan) {
     }
     std::sort(before.begin(), before.end());
     before.erase(std::unique(before.begin(), before.end()), before.end());
-    built.commands.emplace_back(*planned.command, planned.addresses.data(), built.resources);
+    const GraphCommand* const same = like == nullptr ? nullptr : &like->built().commands[built.commands.size()];
+    built.commands.emplace_back(*planned.command, planned.addresses.data(), built.resources, same);
     const bool is_programmatic = planned.is_programmatic && is_pair(built, planned.dependencies[0]);
     built.is_programmatic.push_back(is_programmatic);
     const int priority = plan.lanes[static_cast<std::size_t>(planned.lane)].priority;
@@ -48,7 +54,7 @@ BuiltGraph build_graph(const runtime::Plan& plan) {
     built.commands.back().add_to(built.graph.get(), {}, priority, built.nodes);
     add_programmatic_edge(built.graph.get(), before[0], built.nodes.all.back());
   }
-  finish_counters(built.resources, plan.draw_increments);
+  if (like == nullptr) finish_counters(built.resources, plan.draw_increments);
   return built;
 }
 

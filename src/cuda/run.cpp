@@ -253,15 +253,16 @@ void run_command(cudaStream_t stream, const runtime::Command& command, void* con
   std::visit(OnStream{{stream, command.device.index, addresses}, command}, command.payload);
 }
 
-GraphCommand::GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources)
+GraphCommand::GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources,
+                           const GraphCommand* like)
     : command_(command), addresses_(addresses) {
   const int device = command.device.index;
   const auto place = [&](runtime::RandomCommand& draw, int blocks) {
-    if (draw.absolute) return;
+    if (draw.absolute || like != nullptr) return;
     const auto number = static_cast<std::size_t>(draw.number);
     auto& all = resources.counters;
     if (all.size() <= number) all.resize(number + 1);
-    if (all[number] == nullptr) all[number] = std::make_unique<Counters>(device);
+    if (all[number] == nullptr) all[number] = std::make_shared<Counters>(device);
     all[number]->place(draw.args.offset, blocks, draw.args);
   };
   if (auto* draw = std::get_if<runtime::RandomCommand>(&command_.payload)) {
@@ -287,6 +288,20 @@ GraphCommand::GraphCommand(const runtime::Command& command, void* const* address
     // Flat nodes need nothing of it but what it keeps for them, and a graph that holds something is launched more
     // slowly (1.4 us on an H200): the executable's owner keeps it until the runs are done.
     if (foreign->work->is_whole()) resources.foreign.push_back(foreign->work);
+  }
+  if (like != nullptr) take_counters(*like);
+}
+
+void GraphCommand::take_counters(const GraphCommand& like) {
+  const auto take = [](runtime::RandomCommand& draw, const runtime::RandomCommand& from) {
+    draw.args.counter_cells = from.args.counter_cells;
+    draw.args.counters = from.args.counters;
+  };
+  if (auto* draw = std::get_if<runtime::RandomCommand>(&command_.payload)) {
+    take(*draw, std::get<runtime::RandomCommand>(like.command_.payload));
+  } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command_.payload)) {
+    const auto& from = std::get<runtime::FusedCommand>(like.command_.payload).draws;
+    for (std::size_t i = 0; i < fused->draws.size(); ++i) take(fused->draws[i], from[i]);
   }
 }
 
@@ -351,7 +366,10 @@ void GraphCommand::change(const runtime::Command& command, void* const* addresse
     kernels::RandomArgs& args = std::get<runtime::RandomCommand>(command_.payload).args;
     args.counter_cells = own.counter_cells;
     args.counters = own.counters;
-  } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command_.payload)) {
+  } else if (auto* fused = std::get_if<runtime::FusedCommand>(&command_.payload);
+             fused != nullptr && std::get<runtime::FusedCommand>(command.payload).expression == fused->expression) {
+    fused->scalars = std::get<runtime::FusedCommand>(command.payload).scalars;  // all that can be another one
+  } else if (fused != nullptr) {
     std::vector<runtime::RandomCommand> draws = std::move(fused->draws);
     command_ = command;
     std::get<runtime::FusedCommand>(command_.payload).draws = std::move(draws);

@@ -17,8 +17,10 @@ void run_command(cudaStream_t stream, const runtime::Command& command, void* con
 /// A command with what its graph owns for it: literals on the device, counters of draws, functions.
 class GraphCommand {
  public:
-  /// `addresses` must outlive its calls.
-  GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources);
+  /// `addresses` must outlive its calls. `like`: the same command in another executable, whose counters serve this one
+  /// too; null: it has its own.
+  GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources,
+               const GraphCommand* like = nullptr);
   /// Launches it on a capturing stream.
   void launch(cudaStream_t stream) const;
   /// Adds the nodes that such a launch gives, as those of the next command.
@@ -40,6 +42,8 @@ class GraphCommand {
   }
 
  private:
+  void take_counters(const GraphCommand& like);
+
   runtime::Command command_;
   void* const* addresses_;
   const void* literal_ = nullptr;

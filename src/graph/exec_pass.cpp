@@ -74,7 +74,9 @@ std::shared_ptr<Exec> Exec::sibling(std::span<const PassedBlock> blocks, SourceL
     copy->copy_change(command, *changed);
   }
   put(next, blocks);
+  next.plan.like = state_.executable;
   next.executable = lower(next.plan);
+  next.plan.like = nullptr;
   return copy;
 }
 

@@ -146,7 +146,8 @@ void Recording::wait_outside(EventCore& event, const StreamCore& stream, SourceL
   }
   if (stands_for_a_run_) awaited_outside_.push_back({event.weak_from_this(), event.point.slot, event.stream_id});
   StreamCore& outside = outside_->core();
-  event.native->wait(outside);
+  event.settle_record();
+  if (event.native != nullptr) event.native->wait(outside);
   if (!event.is_wrapped) runtime::come_after(outside, event.clock);
   if (!event.is_wrapped) runtime::come_after(outside, event.point);
   note(DiagnosticKind::outside_wait, Severity::info, {},

@@ -124,8 +124,13 @@ GraphedCall::Way GraphedCall::find() {
   }
   // What the function makes is made on the current device.
   signature.add(static_cast<std::uint64_t>(current.kind) << 32 | static_cast<std::uint64_t>(current.index));
-  core_.hash_ = signature.hash();
-  GraphedEntry* const entry = core_.find(core_.hash_);
+  GraphedEntry* entry = core_.newest_;
+  if (entry == nullptr || entry->words != signature.words() ||
+      (entry->recorded != nullptr && !entry->recorded->fits(signature))) {
+    core_.hash_ = signature.hash();
+    entry = core_.find(core_.hash_);
+    core_.newest_ = entry;
+  }
   core_.entry_ = entry;
   if (entry == nullptr) return Way::record;
   entry->used = ++core_.uses_;

@@ -71,6 +71,7 @@ void GraphedCore::evict_one(const GraphedEntry& newest) {
   });
   GraphedEntry* const left = idle != all.end() ? *idle : all.front();
   if (idle == all.end()) left->recorded->synchronize();
+  if (newest_ == left) newest_ = nullptr;
   counters_.bytes += -left->bytes;
   counters_.signatures += -1;
   ++counters_.evictions;
@@ -142,6 +143,7 @@ void clear(GraphedCore& core) {
   decltype(core.entries_) left;  // destroyed without the lock
   const std::lock_guard lock(core.mutex_);
   std::swap(left, core.entries_);
+  core.newest_ = nullptr;
   core.counters_.signatures = 0;
   core.counters_.bytes = 0;
 }

@@ -71,6 +71,7 @@ class GraphedCore {
   runtime::StreamCore* stream_ = nullptr;
   std::uint64_t hash_ = 0;
   GraphedEntry* entry_ = nullptr;
+  GraphedEntry* newest_ = nullptr;  ///< that was hit last, looked at first; null: it is gone
 };
 
 }  // namespace refrain::detail

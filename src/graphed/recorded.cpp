@@ -223,7 +223,7 @@ void Recorded::replay(const Signature& call, std::span<const ParameterState* con
         event->device == stream.device ? stream : runtime::thread_stream(event->device.value_or(stream.device));
     const OrderLock lock(runtime::order_mutex());
     runtime::wait_for(on, {stream.slot, stream.position});
-    event->record_eagerly(on, where_);
+    event->record_late(on, where_);
   }
 }
 

@@ -36,9 +36,11 @@ struct ArrayAccess {
 
   /// The same elements of another buffer, in which the array's begins at `offset`.
   static Array moved(const Array& array, runtime::Buffer& buffer, std::int64_t offset) {
-    Array there = make(&buffer, array.view_.shape, array.view_.dtype);
+    Array there;
+    there.buffer_ = &buffer;
     there.view_ = array.view_;
     there.view_.offset += offset;
+    buffer.retain_handle();
     return there;
   }
 

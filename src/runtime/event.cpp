@@ -42,6 +42,7 @@ Snapshot snapshot(EventCore& event, const char* call, SourceLocation where) {
   run_recorded_with(event, call, where);
   const OrderLock lock(order_mutex());
   event.refuse_captured(call, where);
+  event.settle_record();
   if (!event.recorded) return {};
   return {event.native, event.point, event.clock};
 }
@@ -121,6 +122,8 @@ std::chrono::nanoseconds Event::elapsed(const Event& end, SourceLocation where) 
                     "was never recorded; record it on a stream first", where);
       }
     }
+    core_->settle_record();
+    end.core_->settle_record();
     first = core_->native;
     last = end.core_->native;
     // Of a record that other code made CUDA alone knows the device.
@@ -155,6 +158,7 @@ cudaEvent_t Event::native(SourceLocation where) const {
     throw Error(Errc::not_supported, "native", core_->str(),
                 "a host device has no CUDA event; record it on a CUDA device for one", where);
   }
+  core_->settle_record();
   return core_->native == nullptr ? nullptr : core_->native->native();
 }
 
@@ -222,6 +226,20 @@ void EventCore::record_eagerly(StreamCore& stream, SourceLocation where) {
   note_record(stream);
 }
 
+void EventCore::record_late(StreamCore& stream, SourceLocation where) {
+  if (flags.timing || flags.external || is_wrapped) return record_eagerly(stream, where);
+  note_record(stream);
+  is_late_ = true;
+}
+
+void EventCore::settle_record() {
+  if (!is_late_) return;
+  is_late_ = false;
+  StreamCore& stream = stream_at(point.slot);
+  // A stream that is over has no work left: the backend's event, if there is one, is of something before it.
+  if (stream.id == stream_id && stream.has_native()) native_for(stream)->record(stream);
+}
+
 void EventCore::note_record(const StreamCore& stream) {
   device = stream.device;
   note(stream, {stream.slot, stream.position}, {});
@@ -234,6 +252,7 @@ void EventCore::note_replay(const StreamCore& stream, StreamPoint before, bool c
 
 void EventCore::note(const StreamCore& stream, StreamPoint covered, StreamPoint covered_in_part) {
   recorded = true;
+  is_late_ = false;
   captured.reset();
   point = covered;
   replay = covered_in_part;
@@ -256,7 +275,8 @@ void wait_event_eagerly(StreamCore& stream, EventCore& event, const char* call, 
                     "; synchronize the event first",
                 where);
   }
-  event.native->wait(stream);
+  event.settle_record();
+  if (event.native != nullptr) event.native->wait(stream);
   if (event.is_wrapped) {
     stream.expose();  // other code may have recorded it in a capture, which the stream then has joined
     return;

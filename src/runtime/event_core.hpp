@@ -48,6 +48,11 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   /// With the order lock held.
   /// @throws Error(Errc::wrong_device) on CUDA, when a captured wait has made the event on another device
   void record_eagerly(StreamCore& stream, SourceLocation where);
+  /// The same, but the backend's event is recorded when it is first asked for: it then covers what the stream was given
+  /// meanwhile too. An event with timing is recorded at once. With the order lock held.
+  void record_late(StreamCore& stream, SourceLocation where);
+  /// Before the backend's event is used. With the order lock held.
+  void settle_record();
   /// The newest work of the stream is the event's newest record. With the order lock held.
   void note_record(const StreamCore& stream);
   /// The newest work of the stream is a replay that records the event, on the device of its node. `before`: where the
@@ -55,6 +60,7 @@ class EventCore : public std::enable_shared_from_this<EventCore> {
   void note_replay(const StreamCore& stream, StreamPoint before, bool covers_all);
 
  private:
+  bool is_late_ = false;  ///< its newest record was not told the backend yet
   void note(const StreamCore& stream, StreamPoint covered, StreamPoint covered_in_part);
 };
 

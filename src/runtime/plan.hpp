@@ -10,6 +10,8 @@
 
 namespace refrain::runtime {
 
+class Executable;
+
 /// Where a generator stands.
 struct GeneratorPosition {
   std::uint64_t seed = 0;
@@ -49,6 +51,9 @@ struct Plan {
   std::vector<std::uint64_t> draw_increments;  ///< by the program's generators: how far one run moves each
   std::vector<PlannedArena> arenas;            ///< that it keeps
   std::shared_ptr<const void> keep_alive;      ///< the program and its memory
+  /// An executable of the same commands whose runs are in one order with those of this one: both may keep the state of
+  /// their draws in one place. Null: there is none.
+  std::shared_ptr<const Executable> like;
 };
 
 }  // namespace refrain::runtime
