@@ -106,7 +106,8 @@ def makers(kind):
         return torch.compile(step.call, mode="reduce-overhead", dynamic=False)
 
     def callable_of(step):
-        return torch.cuda.make_graphed_callables(step.call, tuple(step.tensors))
+        samples = tuple(tensor.clone() for tensor in step.tensors)  # calls copy what they are given there
+        return torch.cuda.make_graphed_callables(step.call, samples)
 
     def alone(way, make):
         """What rows before it have taken is given back."""

@@ -49,6 +49,9 @@ std::shared_ptr<Exec> Exec::make_passing(const std::shared_ptr<Program>& program
       }
     }
   }
+  for (const Passed& passed : state.passed) {
+    state.passing.insert(state.passing.end(), passed.accesses.begin(), passed.accesses.end());
+  }
   put(state, blocks);
   state.executable = lower(state.plan);
   return exec;
@@ -69,6 +72,7 @@ std::shared_ptr<Exec> Exec::sibling(std::span<const PassedBlock> blocks, SourceL
   next.outputs = state_.outputs;
   next.draws.resize(state_.draws.size());
   next.passed = state_.passed;
+  next.passing = state_.passing;
   for (const auto& [command, changed] : state_.changed) {
     next.plan.commands[command].command = changed->recorded;
     copy->copy_change(command, *changed);
@@ -85,16 +89,19 @@ void Exec::pass(const runtime::StreamCore& stream, std::span<const PassedBlock> 
     throw Error(Errc::capture_merge, "replay", stream.str(),
                 "joined a capture while a graph was about to be replayed on it; order the two threads", where);
   }
-  state_.passing.clear();
+  bool has_moved = false;
+  Access* now = state_.passing.data();
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    for (const Access& access : state_.passed[i].accesses) {
-      Access& now = state_.passing.emplace_back(access);
-      now.buffer = blocks[i].buffer;
-      now.begin += blocks[i].offset;
-      now.end += blocks[i].offset;
+    const Passed& passed = state_.passed[i];
+    has_moved = has_moved || passed.address != blocks[i].address();
+    for (const Access& access : passed.accesses) {
+      now->buffer = blocks[i].buffer;
+      now->begin = access.begin + blocks[i].offset;
+      now->end = access.end + blocks[i].offset;
+      ++now;
     }
   }
-  if (has(blocks)) return;
+  if (!has_moved) return;
   put(state_, blocks);
   try {
     for (const std::size_t command : state_.moved) {

@@ -20,10 +20,12 @@ Recorded::Recorded(Parts parts, InstantiateOptions options, int most_sets, Sourc
   std::vector<const Buffer*> passed;
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) {
     const RecordedBlock& block = parts_.blocks[i];
+    copies_ = copies_ || block.memory.get() != nullptr;
     if (block.name.get() == nullptr || block.must_be != nullptr || block.memory.get() != nullptr) continue;
     passed_.push_back(i);
     passed.push_back(block.name.get());
   }
+  passing_.resize(passed_.size() + parts_.outputs.size());
   const graph::Program& program = *parts_.program;
   has_work_ = !program.nodes.empty() || !parts_.outputs.empty() || !program.generators.empty() ||
               program.reseeded.has_value() || !program.outside_waits.empty();
@@ -54,15 +56,12 @@ bool Recorded::fits(const Signature& call) const noexcept {
 }
 
 void Recorded::gather(const Signature& call) {
-  passing_.clear();
-  for (const std::size_t i : passed_) {
-    const CallBlock& block = call.blocks()[i];
-    const RecordedBlock& recorded = parts_.blocks[i];
+  for (std::size_t k = 0; k < passed_.size(); ++k) {
+    const CallBlock& block = call.blocks()[passed_[k]];
+    const RecordedBlock& recorded = parts_.blocks[passed_[k]];
     if (block.buffer == nullptr) recorded.standing->move_to(block.address);
-    Buffer* const buffer = block.buffer != nullptr ? block.buffer : recorded.standing.get();
-    passing_.push_back({buffer, block.offset - recorded.offset});
+    passing_[k] = {block.buffer != nullptr ? block.buffer : recorded.standing.get(), block.offset - recorded.offset};
   }
-  passing_.resize(passed_.size() + parts_.outputs.size());
 }
 
 void Recorded::point_at(const Outputs& outputs) noexcept {
@@ -191,6 +190,10 @@ void Recorded::run(const Signature& call, std::span<const ParameterState* const>
   newest_outputs_ = set.outputs;
   // The first call has the values of the recording: the function may have given them others since.
   if (!parameters_.empty() && !is_first) set_parameters(set, parameters);
+  if (!copies_) {
+    set.exec->replay(stream, passing_, where_);
+    return;
+  }
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) copy_in(parts_.blocks[i], call.blocks()[i], stream);
   set.exec->replay(stream, passing_, where_);
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) copy_out(parts_.blocks[i], call.blocks()[i], stream);

@@ -131,6 +131,7 @@ class Recorded {
   std::vector<Set> sets_;
   std::vector<graph::PassedBlock> passing_;  ///< of the newest call
   bool has_work_ = true;                     ///< a replay does something
+  bool copies_ = false;                      ///< arguments, for other code that has an address
   std::size_t newest_outputs_ = 0;
   std::uint64_t uses_ = 0;
 };

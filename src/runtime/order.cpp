@@ -238,6 +238,19 @@ void order_access(StreamCore& stream, const Access& access, const char* label, S
 void note_access(const StreamCore& stream, const Access& access, const char* label, SourceLocation where,
                  ReplayMark* mark) {
   AccessHistory& history = access.buffer->history();
+  const std::int64_t origin = access.buffer->history_origin();
+  if (history.size() == 1) {  // nearly always, and of the same bytes and stream
+    AccessRecord& only = history[0];
+    const bool is_same = only.begin == access.begin + origin && only.end == access.end + origin &&
+                         only.point.slot == stream.slot && only.mark == nullptr && mark == nullptr;
+    if (is_same && (access.mode == AccessMode::write || only.mode == AccessMode::read)) {
+      only.point.position = stream.position;
+      only.mode = access.mode;
+      only.label = label;
+      only.where = where;
+      return;
+    }
+  }
   const auto is_replaced = [&](const AccessRecord& record) {
     if (!covers(access, record)) return false;
     if (record.mark != mark && record.mark != nullptr) return false;  // moves on with each replay
@@ -247,8 +260,8 @@ void note_access(const StreamCore& stream, const Access& access, const char* lab
   };
   const AccessRecord fresh{.point = {stream.slot, stream.position},
                            .mark = mark,
-                           .begin = access.begin + access.buffer->history_origin(),
-                           .end = access.end + access.buffer->history_origin(),
+                           .begin = access.begin + origin,
+                           .end = access.end + origin,
                            .mode = access.mode,
                            .label = label,
                            .where = where};
