@@ -103,8 +103,9 @@ Prepared prepare_graph(const Workload& workload, CaptureOptions capturing, Insta
   return prepared;
 }
 
-Prepared prepare_graphed(const Workload& workload, Device device, const Effort&) {
+Prepared prepare_graphed(const Workload& workload, Device, const Effort&) {
   Program program = workload.prepare();
+  const Stream stream = current_stream();
   const auto reference = eager_reference(program, compared_steps);
   if (!program.call) {
     const auto results = std::make_shared<std::vector<Array>>();
@@ -116,7 +117,7 @@ Prepared prepare_graphed(const Workload& workload, Device device, const Effort&)
                      if (program.set) program.set(nullptr, number++);
                      program.call();
                    },
-                   [device] { synchronize(device); }};
+                   [stream] { stream.synchronize(); }};
   restart(program);
   for (int number = 0; number < compared_steps; ++number) {
     if (program.set) program.set(nullptr, number);

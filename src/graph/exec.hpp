@@ -115,6 +115,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
       int slot;
       std::optional<DType> dtype;  ///< that an op converts it to; nothing for kernels, which take it as it is
       kernels::Value value;        ///< as the op has it
+      Changed* own = nullptr;      ///< the executable's own command, once it has one
     };
     std::shared_ptr<const detail::ParameterState> parameter;  ///< held, so that no other one gets its address
     std::vector<Use> uses;

@@ -78,7 +78,7 @@ Exec::ParameterUses& Exec::uses_of(const detail::ParameterState& parameter) {
   for (std::size_t i = 0; i < commands.size(); ++i) {
     for (const detail::ParameterUse& use : commands[i].command->parameters) {
       if (use.state != &parameter) continue;
-      found.uses.push_back({i, use.slot, scalar_dtype(*commands[i].command, use.slot), {}});
+      found.uses.push_back({i, use.slot, scalar_dtype(*commands[i].command, use.slot), {}, nullptr});
     }
   }
   return state_.parameter_uses.emplace_back(std::move(found));
@@ -109,8 +109,9 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
                                       commands[use.command].command->label, where);
   }
   for (std::size_t k = 0; k < uses.size(); ++k) {
-    const ParameterUses::Use& use = uses[k];
-    Changed& own = own_command(use.command);
+    ParameterUses::Use& use = uses[k];
+    if (use.own == nullptr) use.own = &own_command(use.command);
+    Changed& own = *use.own;
     const auto slot = static_cast<std::size_t>(use.slot);
     if (own.call != nullptr) {
       own.call->set_value(use.slot, value);

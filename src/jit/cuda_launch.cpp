@@ -16,6 +16,9 @@ namespace refrain::jit {
 
 namespace {
 
+/// Of most kernels, so that nodes are given other addresses without much ado.
+constexpr std::size_t usual_parameter_bytes = 512;
+
 /// Appends the kernel's arguments of one expression.
 /// @return turns of threads
 std::int64_t pack(ParameterBlock& packer, const Expression& expression, const LaunchShape& shape,
@@ -71,6 +74,7 @@ CudaLaunch cuda_launch(const Expression& expression, const LaunchShape& shape, v
   if (expression.has_rows()) return rows_launch(expression, shape.most_cluster, addresses, scalars);
   CudaLaunch launch;
   ParameterBlock packer;
+  packer.all.reserve(usual_parameter_bytes);
   const std::int64_t turns = pack(packer, expression, shape, addresses, scalars);
   for (const kernels::RandomArgs& draw : draws) packer.add(draw);
   launch.parameters = std::move(packer.all);
