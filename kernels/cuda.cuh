@@ -9,18 +9,27 @@
 
 namespace refrain::kernels {
 
+/// Gives a kernel node of an executable another kernel or other parameters.
+class NodeSetter {
+ public:
+  virtual cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node, const cudaKernelNodeParams& params) = 0;
+
+ protected:
+  ~NodeSetter() = default;
+};
+
 /// Where a kernel goes: onto a stream; with `graph`, into a graph as a node; with `exec`, in the place of what that
 /// executable's node has.
 struct Target {
   Target(cudaStream_t stream) : stream(stream) {}
   Target(cudaGraph_t graph, const cudaGraphNode_t* before, size_t before_count, cudaGraphNode_t* node)
       : graph(graph), before(before), before_count(before_count), node(node) {}
-
-  Target(cudaGraphExec_t exec, cudaGraphNode_t in) : exec(exec), in(in) {}
+  Target(cudaGraphExec_t exec, cudaGraphNode_t in, NodeSetter& setter) : exec(exec), in(in), setter(&setter) {}
 
   cudaStream_t stream = nullptr;
   cudaGraphExec_t exec = nullptr;
   cudaGraphNode_t in = nullptr;
+  NodeSetter* setter = nullptr;
   cudaGraph_t graph = nullptr;
   const cudaGraphNode_t* before = nullptr;  ///< what the node comes after
   size_t before_count = 0;

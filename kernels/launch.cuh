@@ -23,7 +23,7 @@ cudaError_t launch(void (*kernel)(Params), i64 grid, dim3 threads, Params params
   node.gridDim = blocks;
   node.blockDim = threads;
   node.kernelParams = arguments;
-  if (target.exec != nullptr) return cudaGraphExecKernelNodeSetParams(target.exec, target.in, &node);
+  if (target.exec != nullptr) return target.setter->set(target.exec, target.in, node);
   return cudaGraphAddKernelNode(target.node, target.graph, target.before, target.before_count, &node);
 }
 

@@ -2,6 +2,7 @@
 
 #include "cuda/compat.hpp"
 #include "cuda/device.hpp"
+#include "cuda/driver.hpp"
 #include "cuda/foreign.hpp"
 #include "cuda/fused.hpp"
 #include "cuda/matmul.hpp"
@@ -38,7 +39,13 @@ struct Kernels {
   void operator()(const runtime::EmptyCommand&) const { check(kernels::launch_empty(target), "launch_empty"); }
 
   void operator()(const runtime::ElementwiseCommand& command) const {
-    kernels::ElementwiseArgs args = command.args;
+    runtime::ElementwiseCommand there = command;
+    launch_at(there);
+  }
+
+  /// The same of a command that may be changed, which spares the copy.
+  void launch_at(runtime::ElementwiseCommand& command) const {
+    kernels::ElementwiseArgs& args = command.args;
     args.out = addresses[command.out_access];
     for (std::size_t i = 0; i < command.in_access.size(); ++i) {
       if (command.in_access[i] >= 0) args.inputs[i].data = addresses[command.in_access[i]];
@@ -253,6 +260,25 @@ void run_command(cudaStream_t stream, const runtime::Command& command, void* con
   std::visit(OnStream{{stream, command.device.index, addresses}, command}, command.payload);
 }
 
+cudaError_t KnownKernel::set(cudaGraphExec_t exec, cudaGraphNode_t node, const cudaKernelNodeParams& params) {
+  if (symbol_ != params.func) {
+    const cudaError_t status = cudaGetFuncBySymbol(&handle_, params.func);
+    if (status != cudaSuccess) return status;
+    symbol_ = params.func;
+  }
+  CUDA_KERNEL_NODE_PARAMS known{};
+  known.func = handle_;
+  known.gridDimX = params.gridDim.x;
+  known.gridDimY = params.gridDim.y;
+  known.gridDimZ = params.gridDim.z;
+  known.blockDimX = params.blockDim.x;
+  known.blockDimY = params.blockDim.y;
+  known.blockDimZ = params.blockDim.z;
+  known.sharedMemBytes = params.sharedMemBytes;
+  known.kernelParams = params.kernelParams;
+  return static_cast<cudaError_t>(DriverGraphs::get().set_kernel_params(exec, node, &known));
+}
+
 GraphCommand::GraphCommand(const runtime::Command& command, void* const* addresses, GraphResources& resources,
                            const GraphCommand* like)
     : command_(command), addresses_(addresses) {
@@ -354,7 +380,8 @@ bool GraphCommand::waits_for_dependency() const {
 
 void GraphCommand::pause(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const {
   const DeviceScope current(command_.device.index);
-  check(kernels::launch_pause(kernels::Target(exec, nodes.front())), "launch_pause");
+  KnownKernel pausing;
+  check(kernels::launch_pause(kernels::Target(exec, nodes.front(), pausing)), "launch_pause");
 }
 
 void GraphCommand::change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,
@@ -373,20 +400,28 @@ void GraphCommand::change(const runtime::Command& command, void* const* addresse
     std::vector<runtime::RandomCommand> draws = std::move(fused->draws);
     command_ = command;
     std::get<runtime::FusedCommand>(command_.payload).draws = std::move(draws);
+  } else if (auto* elementwise = std::get_if<runtime::ElementwiseCommand>(&command_.payload)) {
+    const auto& inputs = std::get<runtime::ElementwiseCommand>(command.payload).args.inputs;
+    for (std::size_t i = 0; i < std::size(inputs); ++i) elementwise->args.inputs[i].scalar = inputs[i].scalar;
   } else {
     command_ = command;
   }
   put(addresses, exec, nodes);
 }
 
-void GraphCommand::put(void* const* addresses, cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const {
+void GraphCommand::put(void* const* addresses, cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) {
   const DeviceScope current(command_.device.index);
   if (const auto* product = std::get_if<runtime::MatmulCommand>(&command_.payload)) {
     const ForeignGraph captured(matmul_graph(command_.device.index, 0, *product, addresses));
     captured.set_in(exec, nodes, command_);
   } else {
-    const kernels::Target target(exec, nodes.front());
-    std::visit(InExecutable{{target, command_.device.index, addresses, fused_}, literal_}, command_.payload);
+    const kernels::Target target(exec, nodes.front(), known_);
+    const InExecutable node{{target, command_.device.index, addresses, fused_}, literal_};
+    if (auto* elementwise = std::get_if<runtime::ElementwiseCommand>(&command_.payload)) {
+      node.launch_at(*elementwise);
+    } else {
+      std::visit(node, command_.payload);
+    }
   }
 }
 

@@ -14,6 +14,16 @@ namespace refrain::cuda {
 /// Launches one command now.
 void run_command(cudaStream_t stream, const runtime::Command& command, void* const* addresses);
 
+/// Sets nodes by the driver, which is told the kernel's handle; the runtime looks for it each time.
+class KnownKernel final : public kernels::NodeSetter {
+ public:
+  cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node, const cudaKernelNodeParams& params) override;
+
+ private:
+  const void* symbol_ = nullptr;  ///< of the newest call's kernel
+  cudaFunction_t handle_ = nullptr;
+};
+
 /// A command with what its graph owns for it: literals on the device, counters of draws, functions.
 class GraphCommand {
  public:
@@ -29,8 +39,8 @@ class GraphCommand {
   void change(const runtime::Command& command, void* const* addresses, cudaGraphExec_t exec,
               std::span<const cudaGraphNode_t> nodes);
   /// The executable's nodes become what the command is, with these addresses.
-  void put(void* const* addresses, cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const;
-  void restore(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const { put(addresses_, exec, nodes); }
+  void put(void* const* addresses, cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes);
+  void restore(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) { put(addresses_, exec, nodes); }
   /// Puts a kernel that waits for its dependency, and does nothing else, in its place.
   void pause(cudaGraphExec_t exec, std::span<const cudaGraphNode_t> nodes) const;
   /// Whether it is one kernel that waits on the device for the one before it (kernels/dependency.hpp).
@@ -48,6 +58,7 @@ class GraphCommand {
   void* const* addresses_;
   const void* literal_ = nullptr;
   FusedKernel fused_;
+  KnownKernel known_;
 };
 
 }  // namespace refrain::cuda
