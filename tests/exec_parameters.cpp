@@ -5,6 +5,11 @@
 #include <boost/test/unit_test.hpp>
 #include <refrain/refrain.hpp>
 
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
 namespace rf = refrain;
 using rf::test::holds;
 using rf::test::require_error;
@@ -19,6 +24,34 @@ BOOST_AUTO_TEST_CASE(eager_work_takes_the_value_that_the_parameter_has) {
   BOOST_TEST(step.value() == 5);
   BOOST_TEST(holds(x * step, 15));
   BOOST_TEST(holds(step - x, 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_is_read_as_a_whole_while_another_thread_gives_it) {
+  struct Pair {
+    std::int64_t first;
+    std::int64_t second;
+    std::int64_t third;
+  };
+  rf::Param<Pair> wide({0, 0, 0});
+  rf::Param<std::array<std::int32_t, 2>> narrow({0, 0});
+  std::atomic<bool> is_over{false};
+  std::thread giver([&] {
+    for (int i = 1; i < 20000; ++i) {
+      wide = Pair{i, i, i};
+      narrow = std::array<std::int32_t, 2>{i, i};
+    }
+    is_over = true;
+  });
+  bool is_whole = true;
+  while (!is_over) {
+    const Pair pair = wide.value();
+    const auto two = narrow.value();
+    is_whole = is_whole && pair.first == pair.second && pair.second == pair.third && two[0] == two[1];
+  }
+  giver.join();
+  BOOST_TEST(is_whole);
+  BOOST_TEST(wide.value().third == 19999);
+  BOOST_TEST(narrow.value()[1] == 19999);
 }
 
 BOOST_AUTO_TEST_CASE(a_value_set_holds_from_the_next_replay_on) {

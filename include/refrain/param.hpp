@@ -3,6 +3,8 @@
 #include <refrain/scalar.hpp>
 #include <refrain/source_location.hpp>
 
+#include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -39,6 +41,39 @@ struct ParameterUse {
   int slot = 0;
 };
 
+/// A plain value that threads may read and give meanwhile.
+template <class T, bool fits_an_atomic>
+class SharedValue {
+ public:
+  explicit SharedValue(T value) : value_(value) {}
+  T load() const {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+  void store(T value) {
+    const std::lock_guard lock(mutex_);
+    value_ = value;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  T value_;
+};
+template <class T>
+class SharedValue<T, true> {
+ public:
+  explicit SharedValue(T value) : value_(value) {}
+  T load() const { return value_.load(std::memory_order_acquire); }
+  void store(T value) { value_.store(value, std::memory_order_release); }
+
+ private:
+  std::atomic<T> value_;
+};
+
+/// As much as every machine of 64 bits reads at once.
+template <class T>
+inline constexpr bool fits_an_atomic = std::has_single_bit(sizeof(T)) && sizeof(T) <= sizeof(void*);
+
 }  // namespace detail
 
 /// A plain value that an executable may be given anew between its replays (`GraphExec::set`), as an argument of kernels
@@ -52,14 +87,10 @@ class Param {
   /// `name`: for errors that list what can be set.
   explicit Param(T value, const char* name = "a parameter") : state_(std::make_shared<State>(value, name)) {}
 
-  T value() const {
-    const std::lock_guard lock(state_->mutex);
-    return state_->value;
-  }
+  T value() const { return state_->value.load(); }
   /// For what is issued from now on; executables stay as they are.
   Param& operator=(T value) {
-    const std::lock_guard lock(state_->mutex);
-    state_->value = value;
+    state_->value.store(value);
     return *this;
   }
 
@@ -70,15 +101,14 @@ class Param {
     State(T value, const char* name) : ParameterState(name), value(value) {}
     std::size_t size_bytes() const noexcept override { return sizeof(T); }
     void read(void* into) const override {
-      const std::lock_guard lock(mutex);
-      std::memcpy(into, &value, sizeof(T));
+      const T present = value.load();
+      std::memcpy(into, &present, sizeof(T));
     }
     Scalar to_scalar(const void* given, SourceLocation where) const override {
       if constexpr (std::is_arithmetic_v<T>) return {*static_cast<const T*>(given), where};
       return {};
     }
-    mutable std::mutex mutex;
-    T value;
+    detail::SharedValue<T, detail::fits_an_atomic<T>> value;
   };
 
   std::shared_ptr<State> state_;
