@@ -7,12 +7,14 @@
 #include <boost/test/unit_test.hpp>
 #include <refrain/refrain.hpp>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace rf = refrain;
 using rf::test::filled;
 using rf::test::holds;
+using rf::test::require_error;
 
 namespace {
 
@@ -139,6 +141,45 @@ BOOST_AUTO_TEST_CASE(memory_of_other_code_given_twice_keeps_its_order) {
       };
       BOOST_TEST((run(step) == run(fn)));
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(values_and_buffers_may_be_new_at_once) {
+  const auto fn = [](const rf::Array& x, const rf::Param<float>& a, const rf::Param<float>& b) {
+    return (x * a + x * 0.5F) * b - a;
+  };
+  const auto step = rf::graphed(fn);
+  rf::Param<float> a(1, "a");
+  rf::Param<float> b(1, "b");
+  std::vector<rf::Array> held;
+  for (int i = 0; i < 30; ++i) {
+    const rf::Array x = filled(static_cast<float>(i % 7));
+    a = static_cast<float>(i % 3);
+    b = static_cast<float>(i % 5);
+    const rf::Array result = step(x, a, b);
+    BOOST_TEST((result.to_vector<float>() == fn(x, a, b).to_vector<float>()));
+    if (i % 4 != 0) held.push_back(result);
+    if (held.size() > 5) held.erase(held.begin());
+  }
+  BOOST_TEST(step.statistics().recordings == 1);
+}
+
+BOOST_AUTO_TEST_CASE(after_a_value_that_is_refused_the_next_call_has_its_own) {
+  const auto step = rf::graphed(
+      [](const rf::Array& x, const rf::Param<std::int64_t>& a, const rf::Param<std::int64_t>& b) { return x * a + b; });
+  const rf::Array x = filled(2).cast(rf::DType::int32);
+  const rf::Array y = filled(3).cast(rf::DType::int32);
+  rf::Param<std::int64_t> a(2, "a");
+  rf::Param<std::int64_t> b(5, "b");
+  for (int i = 0; i < 2; ++i) BOOST_TEST(holds(step(x, a, b), 9));
+  for (const std::int64_t next : {7, 2}) {  // as with the refused call, and as before it
+    a = 7;
+    b = std::int64_t{1} << 40;
+    require_error(rf::Errc::invalid_value, [&] { step(y, a, b); }, {"does not fit", "int32"});
+    a = next;
+    b = 5;
+    BOOST_TEST(holds(step(x, a, b), 2 * static_cast<double>(next) + 5));
+    BOOST_TEST(holds(step(y, a, b), 3 * static_cast<double>(next) + 5));
   }
 }
 

@@ -172,6 +172,10 @@ class Graphed {
     call.replay();
     if constexpr (std::is_void_v<Result>) {
       call.assign();
+    } else if constexpr (std::is_same_v<Result, Array>) {
+      Result result = call.next_array();
+      call.assign();
+      return result;
     } else {
       Result result = static_cast<const detail::StoredResultOf<Result>*>(call.result())->result;
       detail::each_leaf(result, detail::FillArrays{call});

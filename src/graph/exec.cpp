@@ -182,7 +182,8 @@ void Exec::find_boundary(State& state) {
   }
 }
 
-void Exec::replay(StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where) {
+void Exec::replay(StreamCore& stream, std::span<const PassedBlock> blocks, std::span<const PassedValue> values,
+                  SourceLocation where) {
   runtime::refuse_in_callback("replay", where);
   runtime::notice_capture(stream, "replay", where);
   bool is_recorded = false;
@@ -196,19 +197,20 @@ void Exec::replay(StreamCore& stream, std::span<const PassedBlock> blocks, Sourc
                       "; replay it on a stream of that kind",
                   where);
     }
-    if (!state_.passed.empty()) pass(stream, blocks, where);
-    const bool crosses_kinds =
-        state_.crosses_kinds || std::any_of(blocks.begin(), blocks.end(),
-                                            [](const PassedBlock& block) { return block.buffer->crosses_kinds(); });
+    if (!state_.passed.empty() || !values.empty()) pass(stream, blocks, values, where);
+    const bool settles = state_.crosses_kinds || runtime::recorder_of(stream) != nullptr ||
+                         std::any_of(blocks.begin(), blocks.end(),
+                                     [](const PassedBlock& block) { return block.buffer->crosses_kinds(); });
     for (const std::vector<Access>* accesses : {&state_.passing, &state_.outside}) {
-      if (accesses == &state_.passing && accesses->empty()) continue;
-      if (crosses_kinds || runtime::recorder_of(stream) != nullptr) {
+      // With none at all it still waits for its stream.
+      if (accesses->empty() && (accesses == &state_.passing || !state_.passing.empty())) continue;
+      if (settles) {
         runtime::settle_before(lock, stream, *accesses);
       } else {
         runtime::wait_for_calls(lock, stream, *accesses);
       }
     }
-    is_recorded = record(stream, lock, live, where);
+    is_recorded = runtime::recorder_of(stream) != nullptr && record(stream, lock, live, where);
     if (!is_recorded) issue(stream, where);
   }
   if (!is_recorded && runtime::synchronises_each()) runtime::synchronize_with(stream);
@@ -218,7 +220,6 @@ void Exec::replay(StreamCore& stream, std::span<const PassedBlock> blocks, Sourc
 
 bool Exec::record(StreamCore& stream, OrderLock& lock, std::optional<runtime::Plan>& live, SourceLocation where) {
   const auto recording = [&] { return static_cast<Recording*>(runtime::recorder_of(stream)); };
-  if (recording() == nullptr) return false;
   if (recording()->is_live() && !state_.program->is_foreign) {
     const auto mark = recording()->mark();
     const std::shared_ptr<Program> program = state_.program;

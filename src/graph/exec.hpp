@@ -31,6 +31,12 @@ struct PassedBlock {
   }
 };
 
+/// A value that a parameter has from a call on.
+struct PassedValue {
+  const detail::ParameterState* parameter = nullptr;
+  const void* value = nullptr;
+};
+
 /// An executable and what a replay does around it: order, generator, one launch.
 class Exec : public std::enable_shared_from_this<Exec> {
  public:
@@ -41,7 +47,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   Exec& operator=(const Exec&) = delete;
 
   /// @throws as GraphExec::replay
-  void replay(runtime::StreamCore& stream, SourceLocation where) { replay(stream, {}, where); }
+  void replay(runtime::StreamCore& stream, SourceLocation where) { replay(stream, {}, {}, where); }
 
   // Of an executable whose replays are each passed blocks in the place of `names`, which have no memory of their own
   // and are in no other program; in exec_pass.cpp. It holds no block that it was passed.
@@ -50,8 +56,10 @@ class Exec : public std::enable_shared_from_this<Exec> {
                                             std::span<const PassedBlock> blocks, SourceLocation where);
   /// Another one with the same plan and temporaries: their replays are ordered one after another.
   std::shared_ptr<Exec> sibling(std::span<const PassedBlock> blocks, SourceLocation where);
-  /// As many blocks as there are names; the arrays in them have values.
-  void replay(runtime::StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where);
+  /// As many blocks as there are names; the arrays in them have values. Parameters keep the values of the calls before;
+  /// if it throws, nobody knows which of these have been passed.
+  void replay(runtime::StreamCore& stream, std::span<const PassedBlock> blocks, std::span<const PassedValue> values,
+              SourceLocation where);
   /// Whether its nodes have the addresses of these blocks.
   bool has(std::span<const PassedBlock> blocks) const noexcept;
   /// Whether the newest replay of it or a sibling is done. Without the order lock.
@@ -123,25 +131,29 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   /// All that an update replaces.
   struct State {
+    // What each replay looks at: together, for the lines of the cache.
     std::shared_ptr<Program> program;
     std::shared_ptr<runtime::ReplayMark> mark;  ///< the program's; a clone has its own
-    runtime::Plan plan;
     std::shared_ptr<runtime::Executable> executable;
+    std::optional<std::uint64_t> prepared_at;  ///< the mark's generation
+    bool crosses_kinds = false;                ///< one of `outside` is used by another kind of device too
+    std::vector<runtime::Access> outside;      ///< what a replay touches besides its arena, merged by buffer
+    std::vector<Passed> passed;
+    std::vector<runtime::Access> passing;  ///< what the replay that is issued does to what it was passed
+    std::vector<std::pair<std::size_t, std::int64_t>> passing_from;  ///< the same's block, and where in it by the name
+    std::vector<runtime::GeneratorPosition> draws;                   ///< reused by replays
+    std::vector<ParameterUses> parameter_uses;                       ///< found when first set
+    std::vector<std::size_t> changed_now;  ///< commands that have other values for the next replay
+    std::vector<std::size_t> moved;        ///< commands that have other addresses for it
+
+    runtime::Plan plan;
     std::vector<Diagnostic> diagnostics;
     std::unordered_map<std::string, std::string> folded;  ///< labels of commands that passes took away, and why
     ArenaUse arena_use;
     Bindings bindings;
     std::unordered_map<std::size_t, std::unique_ptr<Changed>> changed;  ///< by command of the plan
-    std::vector<runtime::Access> outside;           ///< what a replay touches besides its arena, merged by buffer
-    bool crosses_kinds = false;                     ///< one of them is used by another kind of device too
-    std::vector<runtime::Buffer*> outputs;          ///< what has values once this executable has run
-    std::vector<runtime::GeneratorPosition> draws;  ///< reused by replays
-    std::vector<Passed> passed;
-    std::vector<std::size_t> moved;             ///< commands that have other addresses for the next replay
-    std::vector<ParameterUses> parameter_uses;  ///< found when first set
-    std::vector<runtime::Access> passing;       ///< what the replay that is issued does to what it was passed
-    std::vector<runtime::StreamPoint> after;    ///< of what an update took the place of
-    std::optional<std::uint64_t> prepared_at;   ///< the mark's generation
+    std::vector<runtime::Buffer*> outputs;    ///< what has values once this executable has run
+    std::vector<runtime::StreamPoint> after;  ///< of what an update took the place of
   };
 
   Exec(InstantiateOptions options, std::shared_ptr<ArenaRoom> pool);
@@ -154,15 +166,16 @@ class Exec : public std::enable_shared_from_this<Exec> {
   static void find_boundary(State& state);
   static runtime::Access bound(const State& state, const runtime::Access& access);
 
-  /// Records the replay if the stream is being captured.
+  /// Records the replay, unless the capture of the stream ends meanwhile.
   /// `live`: what a live capture needs, to be destroyed without the lock.
   bool record(runtime::StreamCore& stream, runtime::OrderLock& lock, std::optional<runtime::Plan>& live,
               SourceLocation where);
   void issue(runtime::StreamCore& stream, SourceLocation where);
   /// Gives the plan the addresses, and notes the commands that have others now.
   static void put(State& state, std::span<const PassedBlock> blocks);
-  /// Gives the executable the blocks of the next replay. With the order lock held.
-  void pass(const runtime::StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where);
+  /// Gives the executable the blocks and values of the next replay. With the order lock held.
+  void pass(const runtime::StreamCore& stream, std::span<const PassedBlock> blocks, std::span<const PassedValue> values,
+            SourceLocation where);
   void prepare(runtime::StreamCore& stream, SourceLocation where);
   void refuse_shared_elements(SourceLocation where) const;
   void advance_generators();
@@ -174,6 +187,10 @@ class Exec : public std::enable_shared_from_this<Exec> {
   /// Whether it writes a temporary in whose memory another one lies too.
   bool shares_memory(std::size_t command) const;
   ParameterUses& uses_of(const detail::ParameterState& parameter);
+  /// Finds what the commands have for the value. Nothing changes yet.
+  void convert(ParameterUses& parameter, const void* value, SourceLocation where);
+  /// Gives it to the commands, which become `changed_now`.
+  void take_value(ParameterUses& parameter, const void* value);
   Changed& own_command(std::size_t command);
   /// The command as it is in another executable of the same plan.
   void copy_change(std::size_t command, const Changed& changed);

@@ -93,23 +93,32 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
   const std::lock_guard one(changes_);
   const OrderLock lock(order_mutex());
   require_changeable("set", where);
-  const auto& commands = state_.plan.commands;
-  std::vector<ParameterUses::Use>& uses = uses_of(parameter).uses;
-  if (uses.empty()) {
+  ParameterUses& found = uses_of(parameter);
+  if (found.uses.empty()) {
     std::set<std::string> names;
-    for (const runtime::PlannedCommand& planned : commands) {
+    for (const runtime::PlannedCommand& planned : state_.plan.commands) {
       for (const detail::ParameterUse& use : planned.command->parameters) names.insert(use.state->name);
     }
     throw Error(Errc::invalid_value, "set", "'" + parameter.name + "'",
                 "is no parameter of " + state_.program->str() + "; it has " + listed(names), where);
   }
-  for (ParameterUses::Use& use : uses) {  // all are converted before anything changes
+  convert(found, value, where);
+  state_.changed_now.clear();
+  take_value(found, value);
+  for (const std::size_t command : state_.changed_now) apply(command);
+}
+
+void Exec::convert(ParameterUses& parameter, const void* value, SourceLocation where) {
+  for (ParameterUses::Use& use : parameter.uses) {
     if (!use.dtype) continue;
-    use.value = runtime::scalar_value(parameter.to_scalar(value, where), *use.dtype,
-                                      commands[use.command].command->label, where);
+    use.value = runtime::scalar_value(parameter.parameter->to_scalar(value, where), *use.dtype,
+                                      state_.plan.commands[use.command].command->label, where);
   }
-  for (std::size_t k = 0; k < uses.size(); ++k) {
-    ParameterUses::Use& use = uses[k];
+}
+
+void Exec::take_value(ParameterUses& parameter, const void* value) {
+  std::vector<std::size_t>& commands = state_.changed_now;
+  for (ParameterUses::Use& use : parameter.uses) {
     if (use.own == nullptr) use.own = &own_command(use.command);
     Changed& own = *use.own;
     const auto slot = static_cast<std::size_t>(use.slot);
@@ -120,7 +129,7 @@ void Exec::set_parameter(const detail::ParameterState& parameter, const void* va
     } else {
       std::get<runtime::ElementwiseCommand>(own.command.payload).args.inputs[slot].scalar = use.value;
     }
-    if (k + 1 == uses.size() || uses[k + 1].command != use.command) apply(use.command);
+    if (std::find(commands.begin(), commands.end(), use.command) == commands.end()) commands.push_back(use.command);
   }
 }
 

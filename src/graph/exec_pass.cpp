@@ -49,8 +49,11 @@ std::shared_ptr<Exec> Exec::make_passing(const std::shared_ptr<Program>& program
       }
     }
   }
-  for (const Passed& passed : state.passed) {
-    state.passing.insert(state.passing.end(), passed.accesses.begin(), passed.accesses.end());
+  for (std::size_t i = 0; i < state.passed.size(); ++i) {
+    for (const Access& access : state.passed[i].accesses) {
+      state.passing.push_back(access);
+      state.passing_from.emplace_back(i, access.begin);
+    }
   }
   put(state, blocks);
   state.executable = lower(state.plan);
@@ -73,6 +76,7 @@ std::shared_ptr<Exec> Exec::sibling(std::span<const PassedBlock> blocks, SourceL
   next.draws.resize(state_.draws.size());
   next.passed = state_.passed;
   next.passing = state_.passing;
+  next.passing_from = state_.passing_from;
   for (const auto& [command, changed] : state_.changed) {
     next.plan.commands[command].command = changed->recorded;
     copy->copy_change(command, *changed);
@@ -84,27 +88,33 @@ std::shared_ptr<Exec> Exec::sibling(std::span<const PassedBlock> blocks, SourceL
   return copy;
 }
 
-void Exec::pass(const runtime::StreamCore& stream, std::span<const PassedBlock> blocks, SourceLocation where) {
+void Exec::pass(const runtime::StreamCore& stream, std::span<const PassedBlock> blocks,
+                std::span<const PassedValue> values, SourceLocation where) {
   if (runtime::recorder_of(stream) != nullptr) {
     throw Error(Errc::capture_merge, "replay", stream.str(),
                 "joined a capture while a graph was about to be replayed on it; order the two threads", where);
   }
-  bool has_moved = false;
-  Access* now = state_.passing.data();
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const Passed& passed = state_.passed[i];
-    has_moved = has_moved || passed.address != blocks[i].address();
-    for (const Access& access : passed.accesses) {
-      now->buffer = blocks[i].buffer;
-      now->begin = access.begin + blocks[i].offset;
-      now->end = access.end + blocks[i].offset;
-      ++now;
-    }
+  for (std::size_t k = 0; k < state_.passing.size(); ++k) {
+    const auto [block, begin] = state_.passing_from[k];
+    Access& now = state_.passing[k];
+    const std::int64_t bytes = now.end - now.begin;
+    now.buffer = blocks[block].buffer;
+    now.begin = begin + blocks[block].offset;
+    now.end = now.begin + bytes;
   }
-  if (!has_moved) return;
-  put(state_, blocks);
+  const bool has_moved = !has(blocks);
+  if (!has_moved && values.empty()) return;
+  // All are converted before anything changes.
+  for (const PassedValue& each : values) convert(uses_of(*each.parameter), each.value, where);
+  std::vector<std::size_t>& changed = state_.changed_now;
+  changed.clear();
+  for (const PassedValue& each : values) take_value(uses_of(*each.parameter), each.value);
+  if (has_moved) put(state_, blocks);
   try {
+    for (const std::size_t command : changed) apply(command);
+    if (!has_moved) return;
     for (const std::size_t command : state_.moved) {
+      if (std::find(changed.begin(), changed.end(), command) != changed.end()) continue;  // which moved it too
       state_.executable->move(command, state_.plan.commands[command]);
     }
   } catch (...) {

@@ -5,6 +5,7 @@
 #include "runtime/stream_core.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace refrain::detail {
@@ -121,7 +122,9 @@ Recorded::Set& Recorded::add_set(std::size_t outputs, bool is_for_results, Graph
 
 Recorded::Set& Recorded::choose(runtime::StreamCore& stream, GraphedCounters& counters) {
   bool has_arguments = false;
-  for (Set& set : sets_) {
+  const std::size_t count = sets_.size();
+  for (std::size_t k = 1; k <= count; ++k) {  // where the caller holds the newest results it is the turn of the next
+    Set& set = sets_[(newest_set_ + k) % count];
     point_at(outputs_[set.outputs]);
     if (!set.exec->has(passing_)) continue;
     if (is_free(outputs_[set.outputs])) return set;
@@ -147,23 +150,23 @@ void Recorded::find_parameters(Exec& exec) {
     if (!exec.uses(*state)) continue;
     const auto& own = parts_.parameters;
     const auto argument = std::find(own.begin(), own.end(), state);
-    Parameter parameter{state, std::nullopt};
+    Parameter parameter{state, std::nullopt, state->size_bytes()};
     if (argument != own.end()) parameter.argument = static_cast<std::size_t>(argument - own.begin());
-    value_.resize(std::max(value_.size(), state->size_bytes()));
+    value_.resize(std::max(value_.size(), parameter.bytes));
     parameters_.push_back(std::move(parameter));
   }
 }
 
-void Recorded::set_parameters(Set& set, std::span<const ParameterState* const> parameters) {
+void Recorded::gather_values(Set& set, std::span<const ParameterState* const> parameters) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     const ParameterState& given = parameter.argument ? *parameters[*parameter.argument] : *parameter.state;
     given.read(value_.data());
     std::vector<std::byte>& present = set.values[i];
-    const auto end = value_.begin() + static_cast<std::ptrdiff_t>(given.size_bytes());
-    if (std::equal(present.begin(), present.end(), value_.begin(), end)) continue;
-    set.exec->set_parameter(*parameter.state, value_.data(), where_);
-    present.assign(value_.begin(), end);
+    if (!present.empty() && std::memcmp(present.data(), value_.data(), parameter.bytes) == 0) continue;
+    present.resize(parameter.bytes);
+    std::memcpy(present.data(), value_.data(), parameter.bytes);
+    values_.push_back({parameter.state.get(), present.data()});
   }
 }
 
@@ -181,21 +184,33 @@ void Recorded::copy_out(const RecordedBlock& block, const CallBlock& given, runt
                     block.touched.written_end - begin, where_);
 }
 
+void Recorded::replay(Set& set, runtime::StreamCore& stream) {
+  try {
+    set.exec->replay(stream, passing_, values_, where_);
+  } catch (...) {
+    // Which of them it has taken nobody knows: it is given all with its next replay.
+    for (std::vector<std::byte>& value : set.values) value.clear();
+    throw;
+  }
+}
+
 void Recorded::run(const Signature& call, std::span<const ParameterState* const> parameters,
                    runtime::StreamCore& stream, GraphedCounters& counters) {
   const bool is_first = sets_.empty();
   gather(call);
   Set& set = choose(stream, counters);
+  newest_set_ = static_cast<std::size_t>(&set - sets_.data());
   set.used = ++uses_;
   newest_outputs_ = set.outputs;
+  values_.clear();
   // The first call has the values of the recording: the function may have given them others since.
-  if (!parameters_.empty() && !is_first) set_parameters(set, parameters);
+  if (!parameters_.empty() && !is_first) gather_values(set, parameters);
   if (!copies_) {
-    set.exec->replay(stream, passing_, where_);
+    replay(set, stream);
     return;
   }
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) copy_in(parts_.blocks[i], call.blocks()[i], stream);
-  set.exec->replay(stream, passing_, where_);
+  replay(set, stream);
   for (std::size_t i = 0; i < parts_.blocks.size(); ++i) copy_out(parts_.blocks[i], call.blocks()[i], stream);
 }
 

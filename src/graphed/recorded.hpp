@@ -41,13 +41,13 @@ struct RecordedBlock {
   runtime::BufferRef name;      ///< what stands for it in the program; null: nothing uses it
   runtime::BufferRef standing;  ///< of memory at an address: what the order of calls knows it by
   std::int64_t offset = 0;
+  /// The block that it must be: the program uses it by another name too, or a kernel has its address as it is. Null:
+  /// any.
+  const std::byte* must_be = nullptr;
   /// Memory that is copied to and from for each call, since a function that is called with the native stream has its
   /// address; null: there is none.
   runtime::BufferRef memory;
   graph::Touched touched;  ///< of it
-  /// The block that it must be: the program uses it by another name too, or a kernel has its address as it is. Null:
-  /// any.
-  const std::byte* must_be = nullptr;
 };
 
 /// What a function was recorded as for one signature, and the executables for the buffers that its calls had.
@@ -93,17 +93,20 @@ class Recorded {
     std::shared_ptr<graph::Exec> exec;
     std::size_t outputs = 0;  ///< which ones its addresses are of
     std::uint64_t used = 0;
-    std::vector<std::vector<std::byte>> values;  ///< of the parameters; empty: as they were recorded
+    std::vector<std::vector<std::byte>> values;  ///< of the parameters; empty: unknown
   };
 
   /// A parameter that the executables use.
   struct Parameter {
     std::shared_ptr<const ParameterState> state;
     std::optional<std::size_t> argument;  ///< that it stands in for; none: the function's own, which calls follow too
+    std::size_t bytes = 0;                ///< of a value
   };
 
   void run(const Signature& call, std::span<const ParameterState* const> parameters, runtime::StreamCore& stream,
            GraphedCounters& counters);
+  /// With the newest call's blocks and values.
+  void replay(Set& set, runtime::StreamCore& stream);
   void wait_again(runtime::StreamCore& stream) const;
   void gather(const Signature& call);
   void copy_in(const RecordedBlock& block, const CallBlock& given, runtime::StreamCore& stream) const;
@@ -117,23 +120,28 @@ class Recorded {
   Set& add_set(std::size_t outputs, bool is_for_results, GraphedCounters& counters);
   void point_at(const Outputs& outputs) noexcept;
   void find_parameters(graph::Exec& exec);
-  void set_parameters(Set& set, std::span<const ParameterState* const> parameters);
+  /// Finds the values that the set's executable does not have yet.
+  void gather_values(Set& set, std::span<const ParameterState* const> parameters);
+
+  // What each call looks at: together, for the lines of the cache.
+  std::uint64_t uses_ = 0;
+  std::size_t newest_set_ = 0;
+  std::size_t newest_outputs_ = 0;
+  bool has_work_ = true;  ///< a replay does something
+  bool copies_ = false;   ///< arguments, for other code that has an address
+  std::vector<Set> sets_;
+  std::vector<Outputs> outputs_;
+  std::vector<std::size_t> passed_;          ///< blocks of the call that replays are passed, in order; then the outputs
+  std::vector<graph::PassedBlock> passing_;  ///< of the newest call
+  std::vector<graph::PassedValue> values_;   ///< that are new with it
+  std::vector<Parameter> parameters_;
+  std::vector<std::byte> value_;                  ///< of the parameter that is looked at
+  std::vector<const runtime::Buffer*> captured_;  ///< what the program uses besides
 
   Parts parts_;
   const InstantiateOptions options_;
   const std::size_t most_sets_;
   const SourceLocation where_;
-  std::vector<std::size_t> passed_;  ///< blocks of the call that replays are passed, in order; then the outputs
-  std::vector<const runtime::Buffer*> captured_;  ///< what the program uses besides
-  std::vector<Parameter> parameters_;
-  std::vector<std::byte> value_;  ///< of the parameter that is looked at
-  std::vector<Outputs> outputs_;
-  std::vector<Set> sets_;
-  std::vector<graph::PassedBlock> passing_;  ///< of the newest call
-  bool has_work_ = true;                     ///< a replay does something
-  bool copies_ = false;                      ///< arguments, for other code that has an address
-  std::size_t newest_outputs_ = 0;
-  std::uint64_t uses_ = 0;
 };
 
 }  // namespace refrain::detail
