@@ -168,6 +168,9 @@ class Array {
     bool is_contiguous = true;
   };
 
+  /// Its handle is counted already.
+  Array(runtime::Buffer* buffer, const View& view) noexcept : buffer_(buffer), view_(view) {}
+
   runtime::Buffer* buffer_ = nullptr;
   View view_;
 };

@@ -81,12 +81,12 @@ void come_after_stream(const char* call, Buffer& buffer, runtime::StreamCore& st
   if (stream.is_exposed) ++stream.position;
   const std::int64_t begin = buffer.history_origin();
   buffer.history().reserve(1);
-  buffer.history().add({.point = {stream.slot, stream.position},
-                        .begin = begin,
-                        .end = begin + buffer.size_bytes(),
-                        .mode = runtime::AccessMode::write,
-                        .label = runtime::allocate_label,
-                        .where = where});
+  buffer.history().add() = {.point = {stream.slot, stream.position},
+                            .begin = begin,
+                            .end = begin + buffer.size_bytes(),
+                            .mode = runtime::AccessMode::write,
+                            .label = runtime::allocate_label,
+                            .where = where};
 }
 
 }  // namespace

@@ -51,13 +51,10 @@ class AccessHistory {
     if (size_ + count > inline_count) more_.reserve(static_cast<std::size_t>(size_ + count));
   }
 
-  void add(const AccessRecord& record) {
-    if (size_ < inline_count) {
-      inline_[static_cast<std::size_t>(size_)] = record;
-    } else {
-      more_.push_back(record);
-    }
-    ++size_;
+  /// A record more, to be filled in.
+  AccessRecord& add() {
+    if (size_ >= inline_count) more_.emplace_back();
+    return (*this)[size_++];
   }
 
   /// Drops the records for which `gone` holds.
@@ -83,9 +80,9 @@ class AccessHistory {
 
  private:
   static constexpr int inline_count = 4;
+  int size_ = 0;
   std::array<AccessRecord, inline_count> inline_;
   std::vector<AccessRecord> more_;
-  int size_ = 0;
 };
 
 }  // namespace refrain::runtime

@@ -36,11 +36,9 @@ struct ArrayAccess {
 
   /// The same elements of another buffer, in which the array's begins at `offset`.
   static Array moved(const Array& array, runtime::Buffer& buffer, std::int64_t offset) {
-    Array there;
-    there.buffer_ = &buffer;
-    there.view_ = array.view_;
-    there.view_.offset += offset;
     buffer.retain_handle();
+    Array there(&buffer, array.view_);
+    there.view_.offset += offset;
     return there;
   }
 

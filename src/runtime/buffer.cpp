@@ -23,12 +23,12 @@ Buffer* Buffer::allocate(StreamCore& stream, std::int64_t size_bytes, SourceLoca
       throw;
     }
     // The block may be another's until this point of the stream: only later work of it may use the block.
-    buffer->history_.add({.point = {stream.slot, stream.position},
-                          .begin = 0,
-                          .end = size_bytes,
-                          .mode = AccessMode::write,
-                          .label = allocate_label,
-                          .where = where});
+    buffer->history_.add() = {.point = {stream.slot, stream.position},
+                              .begin = 0,
+                              .end = size_bytes,
+                              .mode = AccessMode::write,
+                              .label = allocate_label,
+                              .where = where};
   }
   return buffer;
 }
@@ -124,16 +124,15 @@ void Buffer::materialize() {
 void Buffer::materialize(StreamCore& stream) {
   if (address_ != nullptr || size_bytes_ == 0) return;
   address_ = take_memory(stream, size_bytes_, where_);
-  history_.add({.point = {stream.slot, stream.position},
-                .begin = 0,
-                .end = size_bytes_,
-                .mode = AccessMode::write,
-                .label = allocate_label,
-                .where = where_});
+  history_.add() = {.point = {stream.slot, stream.position},
+                    .begin = 0,
+                    .end = size_bytes_,
+                    .mode = AccessMode::write,
+                    .label = allocate_label,
+                    .where = where_};
 }
 
-void Buffer::release() noexcept {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void Buffer::end() noexcept {
   if (in_callback()) {
     // The device may wait for this function, and another thread for the device with the order lock held.
     retire(std::shared_ptr<Buffer>(this, [](Buffer* buffer) { buffer->destroy(); }));

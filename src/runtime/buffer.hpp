@@ -24,7 +24,7 @@ class StreamCore;
 
 /// A block of device memory with its users. Arrays hold handles, commands and graphs hold references; the memory goes
 /// back to the pool, in stream order after all its users, when both are gone.
-class Buffer {
+class alignas(64) Buffer {
  public:
   enum class State : std::uint8_t {
     ready,     ///< has a block; ordered by its history
@@ -32,6 +32,25 @@ class Buffer {
     discarded  ///< its capture was discarded: no use but destruction
   };
 
+ private:
+  static constexpr std::uint64_t a_reference = 1;
+  static constexpr std::uint64_t least_handle = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t most_references = least_handle - 1;
+  static constexpr std::uint64_t a_handle = least_handle + a_reference;
+
+  // What each op and replay looks at: in the first two lines of the cache, with the newest accesses.
+  std::atomic<std::uint64_t> users_{0};  ///< references, and from least_handle on those that are handles
+  std::atomic<void*> address_{nullptr};
+  Buffer* named_ = nullptr;  ///< of an alias, which holds a reference
+  Backend* pinned_by_ = nullptr;
+  Device device_;
+  std::int64_t size_bytes_;
+  std::atomic<State> state_{State::ready};
+  bool is_foreign_ = false;
+  bool shared_ = false;
+  AccessHistory history_;
+
+ public:
   /// A block from the pool, usable in stream order. Zero bytes: no block. With the order lock held.
   /// @throws Error(Errc::out_of_memory)
   static Buffer* allocate(StreamCore& stream, std::int64_t size_bytes, SourceLocation where);
@@ -107,20 +126,14 @@ class Buffer {
   bool is_shared() const noexcept { return shared_; }
   void share() noexcept { shared_ = true; }
 
-  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() noexcept;
-  void retain_handle() noexcept {
-    handles_.fetch_add(1, std::memory_order_relaxed);
-    retain();
-  }
-  void release_handle() noexcept {
-    handles_.fetch_sub(1, std::memory_order_relaxed);
-    release();
-  }
+  void retain() noexcept { users_.fetch_add(a_reference, std::memory_order_relaxed); }
+  void release() noexcept { leave(a_reference); }
+  void retain_handle() noexcept { users_.fetch_add(a_handle, std::memory_order_relaxed); }
+  void release_handle() noexcept { leave(a_handle); }
   /// Handles and the library's own references.
-  int references() const noexcept { return references_.load(std::memory_order_acquire); }
+  int references() const noexcept { return static_cast<int>(users_.load(std::memory_order_acquire) & most_references); }
   /// How many of the user's arrays name this buffer.
-  int handles() const noexcept { return handles_.load(std::memory_order_relaxed); }
+  int handles() const noexcept { return static_cast<int>(users_.load(std::memory_order_relaxed) / least_handle); }
 
  private:
   Buffer(Device device, std::int64_t size_bytes, SourceLocation where) noexcept
@@ -129,24 +142,18 @@ class Buffer {
 
   static AccessHistory& foreign_history(DeviceKind kind) noexcept;
   static void forget(DeviceKind kind, void* address, std::int64_t bytes, std::span<const StreamPoint> done);
+  void leave(std::uint64_t user) noexcept {
+    if ((users_.fetch_sub(user, std::memory_order_acq_rel) & most_references) == 1) end();
+  }
+  /// Nobody has it any more.
+  void end() noexcept;
   void destroy() noexcept;
   std::vector<StreamPoint> users();
 
-  std::atomic<int> references_{0};
-  std::atomic<int> handles_{0};
-  std::atomic<State> state_{State::ready};
-  Device device_;
-  std::int64_t size_bytes_;
-  std::atomic<void*> address_{nullptr};
-  Backend* pinned_by_ = nullptr;
   Recorder* recorder_ = nullptr;
-  Buffer* named_ = nullptr;  ///< of an alias, which holds a reference
   std::atomic<int> aliases_{0};
-  bool shared_ = false;
-  bool is_foreign_ = false;
   std::unique_ptr<std::function<void(void*)>> deleter_;
   SourceLocation where_;
-  AccessHistory history_;
 };
 
 /// A counted reference to a buffer, not a user's handle.

@@ -42,11 +42,6 @@ bool conflicts(const AccessRecord& record, const Access& access) noexcept {
          record.begin < access.end + origin && access.begin + origin < record.end;
 }
 
-bool covers(const Access& access, const AccessRecord& record) noexcept {
-  const std::int64_t origin = access.buffer->history_origin();
-  return access.begin + origin <= record.begin && record.end <= access.end + origin;
-}
-
 /// Whether work up to the point may be left, without asking a device: a stream that is over, or began later, has none.
 bool may_be_busy(StreamPoint point) noexcept {
   const StreamCore& stream = stream_at(point.slot);
@@ -239,42 +234,35 @@ void note_access(const StreamCore& stream, const Access& access, const char* lab
                  ReplayMark* mark) {
   AccessHistory& history = access.buffer->history();
   const std::int64_t origin = access.buffer->history_origin();
-  if (history.size() == 1) {  // nearly always, and of the same bytes and stream
-    AccessRecord& only = history[0];
-    const bool is_same = only.begin == access.begin + origin && only.end == access.end + origin &&
-                         only.point.slot == stream.slot && only.mark == nullptr && mark == nullptr;
-    if (is_same && (access.mode == AccessMode::write || only.mode == AccessMode::read)) {
-      only.point.position = stream.position;
-      only.mode = access.mode;
-      only.label = label;
-      only.where = where;
-      return;
-    }
-  }
+  const std::int64_t begin = access.begin + origin;
+  const std::int64_t end = access.end + origin;
   const auto is_replaced = [&](const AccessRecord& record) {
-    if (!covers(access, record)) return false;
+    if (record.begin < begin || end < record.end) return false;
     if (record.mark != mark && record.mark != nullptr) return false;  // moves on with each replay
     if (access.mode == AccessMode::write) return true;
     return record.mode == AccessMode::read && record.mark == mark &&
            (mark != nullptr || record.point.slot == stream.slot);
   };
-  const AccessRecord fresh{.point = {stream.slot, stream.position},
-                           .mark = mark,
-                           .begin = access.begin + origin,
-                           .end = access.end + origin,
-                           .mode = access.mode,
-                           .label = label,
-                           .where = where};
-  // The first record that goes makes room for the new one; usually it is the only one.
-  bool is_placed = false;
-  history.drop_if([&](AccessRecord& record) {
-    if (!is_replaced(record)) return false;
-    if (is_placed) return true;
-    record = fresh;
-    is_placed = true;
-    return false;
-  });
-  if (!is_placed) history.add(fresh);
+  // The first record that goes makes room for the new one; usually it is the only one that goes.
+  AccessRecord* place = nullptr;
+  bool are_more_replaced = false;
+  for (int i = 0; i < history.size() && !are_more_replaced; ++i) {
+    AccessRecord& record = history[i];
+    if (!is_replaced(record)) continue;
+    are_more_replaced = place != nullptr;
+    if (place == nullptr) place = &record;
+  }
+  if (are_more_replaced) {
+    history.drop_if([&](const AccessRecord& record) { return &record != place && is_replaced(record); });
+  }
+  if (place == nullptr) place = &history.add();
+  *place = {.point = {stream.slot, stream.position},
+            .mark = mark,
+            .begin = begin,
+            .end = end,
+            .mode = access.mode,
+            .label = label,
+            .where = where};
 }
 
 }  // namespace

@@ -28,19 +28,19 @@ class StreamCore : public std::enable_shared_from_this<StreamCore> {
   const std::uint64_t id;             ///< unique in the process
   const std::uint64_t base_position;  ///< work of the slot up to here was done before this stream began
 
-  // Guarded by the order lock.
-  std::uint64_t position;      ///< of the newest work issued
-  Clock clock;                 ///< what later work of this stream comes after, other streams' work only
-  Clock for_memory;            ///< what it waited for to use memory of other streams: no order of the program's
-  Clock in_part;               ///< replays that it waited for up to a node of theirs: known to the program
-  bool clock_is_news = false;  ///< the clock has changed since the host last saw this stream done
-
+  std::uint64_t position;                    ///< of the newest work issued; guarded by the order lock
   std::atomic<Recorder*> recorder{nullptr};  ///< the stream-scoped capture that this is a member of
   std::atomic<bool> retired{false};          ///< no user handle is left
-  std::weak_ptr<StreamLife> life;            ///< of its handles; guarded by the order lock
   const bool is_wrapped = false;
   /// Other code has the native stream and may put work on it that nobody tells of.
   std::atomic<bool> is_exposed{false};
+
+  // Guarded by the order lock.
+  Clock clock;                     ///< what later work of this stream comes after, other streams' work only
+  Clock for_memory;                ///< what it waited for to use memory of other streams: no order of the program's
+  Clock in_part;                   ///< replays that it waited for up to a node of theirs: known to the program
+  bool clock_is_news = false;      ///< the clock has changed since the host last saw this stream done
+  std::weak_ptr<StreamLife> life;  ///< of its handles
 
   Backend& backend() const { return runtime::backend(device.kind); }
   BackendStream& native() const noexcept { return *native_; }
