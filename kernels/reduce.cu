@@ -26,8 +26,8 @@ ReduceKernels find_kernels(const ReduceArgs& args) {
   return {};
 }
 
-cudaError_t launch_lanes(void (*kernel)(LaneParams), const LaneParams& params, const Target& target) {
-  return launch(kernel, block_count(params), params.rows * params.lanes, params, target);
+cudaError_t launch_lanes(void (*kernel)(LaneParams), i64 blocks, const LaneParams& params, const Target& target) {
+  return launch(kernel, blocks, params.rows * params.lanes, params, target);
 }
 
 }  // namespace
@@ -37,8 +37,14 @@ cudaError_t launch_reduce(const ReduceArgs& args, const Target& target) {
   const ReduceKernels kernels = find_kernels(args);
   // A few short columns are a few short rows: a block of them would not be filled.
   const bool are_few = are_columns(args) && args.kept_extents[args.kept_ndim - 1] < 32 && args.n <= 32;
-  if (are_columns(args) && !are_few) return launch_lanes(kernels.lanes, column_params(args), target);
-  if (args.n <= reduce_lanes) return launch_lanes(kernels.lanes, row_params(args), target);
+  if (are_columns(args) && !are_few) {
+    const LaneParams params = column_params(args);
+    return launch_lanes(kernels.columns, column_blocks(params), params, target);
+  }
+  if (args.n <= reduce_lanes) {
+    const LaneParams params = row_params(args);
+    return launch_lanes(kernels.rows, row_blocks(params), params, target);
+  }
   const bool is_dense = kernels.dense_chunks != nullptr && are_dense_chunks(args);
   return launch(is_dense ? kernels.dense_chunks : kernels.blocks, args.rows * args.chunks, chunk_threads, args, target);
 }

@@ -10,7 +10,8 @@
 namespace refrain::kernels {
 
 struct ReduceKernels {
-  void (*lanes)(LaneParams);
+  void (*rows)(LaneParams);
+  void (*columns)(LaneParams);
   void (*blocks)(ReduceArgs);
   void (*dense_chunks)(ReduceArgs);  ///< null: it has two passes
 };
@@ -19,9 +20,11 @@ template <class P>
 struct KernelsOfReduction {
   static ReduceKernels make() {
     if constexpr (P::passes == 1) {
-      return {reduce_lanes_kernel<P>, reduce_blocks<P>, reduce_dense_chunks<P>};
+      return {reduce_lanes_kernel<P, Rows::apart>, reduce_lanes_kernel<P, Rows::side_by_side>, reduce_blocks<P>,
+              reduce_dense_chunks<P>};
     } else {
-      return {reduce_lanes_kernel<P>, reduce_blocks<P>, nullptr};
+      return {reduce_lanes_kernel<P, Rows::apart>, reduce_lanes_kernel<P, Rows::side_by_side>, reduce_blocks<P>,
+              nullptr};
     }
   }
 };

@@ -251,11 +251,12 @@ __global__ void __launch_bounds__(chunk_threads) softmax_long_rows(const __grid_
 template <class In>
 __global__ void __launch_bounds__(column_threads) softmax_columns(const __grid_constant__ LaneParams params) {
   const ReduceArgs& args = params.args;
-  const LaneSpot spot = lane_spot(params);
+  const LaneSpot spot = lane_spot<Rows::side_by_side>(params);
   const SoftmaxRow<In> row(args, spot.row);
   const auto reduce = [&](const auto& fold) {
-    const auto own = reduce_own_lanes(fold, args, row.in, 0, static_cast<int>(args.n), spot.y, params.lanes);
-    return row_broadcast(params, spot, combine_row(fold, params, spot, own));
+    const auto own =
+        reduce_own_lanes<Rows::side_by_side>(fold, args, row.in, 0, static_cast<int>(args.n), spot.y, params.lanes);
+    return row_broadcast<Rows::side_by_side>(params, spot, combine_row<Rows::side_by_side>(fold, params, spot, own));
   };
   const auto fold = Softmax<In>::second(reduce(Extreme<In>(args)));
   const double total = reduce(fold);
@@ -297,7 +298,7 @@ cudaError_t launch_softmax(const ReduceArgs& args, const Target& target) {
   constexpr i64 short_row = 32 * vector_width;
   if (are_columns(args)) {
     const LaneParams params = column_params(args);
-    return launch(kernels.columns, block_count(params), params.rows * params.lanes, params, target);
+    return launch(kernels.columns, column_blocks(params), params.rows * params.lanes, params, target);
   }
   if (args.n <= short_row) {
     const i64 rows = row_threads / group_of(args.n);
