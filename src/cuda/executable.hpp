@@ -133,9 +133,9 @@ class CudaExecutable final : public runtime::Executable {
   /// What a draw that does not run leaves behind.
   void forget_draws(std::size_t command);
 
+  cudaGraphExec_t exec_ = nullptr;
   BuiltGraph built_;
   std::vector<bool> is_paused_;  ///< by command
-  cudaGraphExec_t exec_ = nullptr;
   /// The graph that the executable was updated by; its nodes go on being named as in the first one.
   std::optional<OwnedGraph> updated_by_;
 };

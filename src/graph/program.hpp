@@ -89,7 +89,10 @@ struct Program {
   std::string str() const { return "graph " + std::to_string(id); }
 
   const std::uint64_t id;
-  Device device;  ///< of the origin
+  Device device;                                            ///< of the origin
+  std::vector<std::shared_ptr<runtime::EventCore>> events;  ///< recorded by nodes: each replay records them
+  /// A recorded `manual_seed`: default generators that the program does not use stand at its beginning after a replay.
+  std::optional<std::uint64_t> reseeded;
   std::deque<Node> nodes;
   std::vector<LaneInfo> lanes;
   std::vector<runtime::BufferRef> made;     ///< in the capture
@@ -97,13 +100,10 @@ struct Program {
   std::vector<runtime::Buffer*> reads;      ///< those of them that must have values before a replay
   std::vector<Diagnostic> diagnostics;
   std::vector<GeneratorUse> generators;
-  /// A recorded `manual_seed`: default generators that the program does not use stand at its beginning after a replay.
-  std::optional<std::uint64_t> reseeded;
   /// Streams that have waited for what the program, and graphs in it, wait for outside of the capture.
   std::vector<Stream> outside_waits;
-  std::vector<std::shared_ptr<runtime::EventCore>> events;  ///< recorded by nodes: each replay records them
-  std::shared_ptr<runtime::Executable> live;                ///< of a live capture
-  bool is_declared = true;                                  ///< all its commands are
+  std::shared_ptr<runtime::Executable> live;      ///< of a live capture
+  bool is_declared = true;                        ///< all its commands are
   bool is_foreign = false;                        ///< of a live capture: foreign code put work there that is no command
   std::vector<std::shared_ptr<const void>> kept;  ///< what a live capture's nodes point at besides arrays
 

@@ -21,7 +21,7 @@ void require_positive(std::int64_t value, const char* option, SourceLocation whe
 }  // namespace
 
 GraphedCore::GraphedCore(const GraphedOptions& options, SourceLocation where)
-    : options(options), where(where), check_every_(runtime::environment_int("REFRAIN_CHECK", 0, 0, 1'000'000'000)) {
+    : where(where), options(options), check_every_(runtime::environment_int("REFRAIN_CHECK", 0, 0, 1'000'000'000)) {
   require_positive(options.capacity, "capacity", where);
   require_positive(options.buffer_sets, "buffer_sets", where);
   require_positive(options.max_bytes, "max_bytes", where);

@@ -17,26 +17,42 @@
 
 namespace refrain::detail {
 
-/// What is known of one signature.
+/// What is known of one signature. What each hit looks at comes first, for the lines of the cache.
 struct GraphedEntry {
   std::vector<std::uint64_t> words;
-  std::string text;                    ///< of the signature, for reports
   std::unique_ptr<Recorded> recorded;  ///< null: calls run the function
-  std::string why_eager;
   std::shared_ptr<const StoredResult> result;
-  bool is_complete = false;  ///< its first call went to the end
   std::uint64_t used = 0;
   std::int64_t hits = 0;
-  std::int64_t bytes = 0;  ///< that it keeps
+  bool is_complete = false;  ///< its first call went to the end
+  std::int64_t bytes = 0;    ///< that it keeps
+  std::string text;          ///< of the signature, for reports
+  std::string why_eager;
 };
 
 /// The cache of a graphed function, and the one call that is being made.
 class GraphedCore {
+  // What each call looks at: together, for the lines of the cache.
+  mutable std::mutex mutex_;  ///< held for a call, but while it runs the function eagerly
+  std::atomic<std::thread::id> caller_{};
+  // Guarded by the mutex.
+  GraphedEntry* newest_ = nullptr;  ///< that was hit last, looked at first; null: it is gone
+  // Of the call; vectors are kept for their memory.
+  GraphedEntry* entry_ = nullptr;
+  runtime::StreamCore* stream_ = nullptr;
+  Signature signature_;
+  std::vector<const ParameterState*> parameters_;
+  std::vector<Array> assigned_;
+  std::size_t arguments_ = 0;  ///< arrays of them; those of registered state come after
+  std::uint64_t hash_ = 0;
+  std::uint64_t uses_ = 0;
+  std::vector<GraphedState> state_;
+
  public:
   GraphedCore(const GraphedOptions& options, SourceLocation where);
 
-  const GraphedOptions options;
   const SourceLocation where;  ///< of `graphed`
+  const GraphedOptions options;
 
  private:
   friend class GraphedCall;
@@ -56,22 +72,8 @@ class GraphedCore {
 
   const int check_every_;  ///< hits until the function is recorded again and compared; 0: never
 
-  GraphedCounters counters_;  ///< read without the mutex
-  mutable std::mutex mutex_;  ///< held for a call, but while it runs the function eagerly
-  std::atomic<std::thread::id> caller_{};
-  // Guarded by the mutex.
-  std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<GraphedEntry>>> entries_;  ///< by hash
-  std::vector<GraphedState> state_;
-  std::uint64_t uses_ = 0;
-  // Of the call: kept for their memory.
-  Signature signature_;
-  std::vector<const ParameterState*> parameters_;
-  std::vector<Array> assigned_;
-  std::size_t arguments_ = 0;  ///< arrays of them; those of registered state come after
-  runtime::StreamCore* stream_ = nullptr;
-  std::uint64_t hash_ = 0;
-  GraphedEntry* entry_ = nullptr;
-  GraphedEntry* newest_ = nullptr;  ///< that was hit last, looked at first; null: it is gone
+  GraphedCounters counters_;                                                               ///< read without the mutex
+  std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<GraphedEntry>>> entries_;  ///< by hash; by the mutex
 };
 
 }  // namespace refrain::detail

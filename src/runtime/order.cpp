@@ -73,11 +73,6 @@ bool conflict(const Access& a, const Access& b) noexcept {
   return a.begin + x < b.end + y && b.begin + y < a.end + x;
 }
 
-std::mutex& order_mutex() noexcept {
-  static std::mutex& mutex = *new std::mutex;
-  return mutex;
-}
-
 void host_saw(StreamPoint point, const Clock& before) {
   host_clock().merge(before);
   host_clock().raise(point);

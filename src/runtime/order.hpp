@@ -19,7 +19,10 @@ class StreamCore;
 /// Guards what order is made of: positions, clocks, histories, replay marks, generators. Held while a backend
 /// enqueues, so that issue order is one order; never while user code runs, and the host waits under it only where a
 /// live capture begins or ends, and for a stream that has nothing but allocations.
-std::mutex& order_mutex() noexcept;
+inline std::mutex& order_mutex() noexcept {
+  static constinit std::mutex mutex;
+  return mutex;
+}
 using OrderLock = std::unique_lock<std::mutex>;
 
 /// @throws Error(Errc::illegal_state) when a command with these accesses would need an order that nobody asked for.
