@@ -11,6 +11,9 @@
 namespace refrain::test {
 
 FuzzRange fuzz_range(unsigned usual) {
+#ifdef __SANITIZE_THREAD__
+  usual /= 8;
+#endif
   const auto number = [](const char* variable, unsigned otherwise) {
     const char* const text = std::getenv(variable);
     return text == nullptr ? otherwise : static_cast<unsigned>(std::stoul(text));
