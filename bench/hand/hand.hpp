@@ -29,6 +29,9 @@ inline constexpr double rounding = 2e-6;
 
 namespace REFRAIN_HAND_BUILD {
 
+/// Of rows that add up in Refrain's order.
+inline constexpr const char* in_order = ", sums in float64 and Refrain's order";
+
 /// The row of this build; of those that a workload has several of, `way` and `how` tell which.
 inline Baseline hand_row(std::string workload, MakeRawProgram make, const std::string& way = "",
                          const std::string& how = "") {
