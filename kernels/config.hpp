@@ -19,4 +19,9 @@ using u64 = unsigned long long;
 
 static_assert(sizeof(i32) == 4 && sizeof(i64) == 8);
 
+template <class A, class B>
+inline constexpr bool is_same = false;
+template <class A>
+inline constexpr bool is_same<A, A> = true;
+
 }  // namespace refrain::kernels

@@ -10,11 +10,6 @@ namespace refrain::kernels {
 
 // Types ---------------------------------------------------------------------------------------------
 
-template <class A, class B>
-inline constexpr bool is_same = false;
-template <class A>
-inline constexpr bool is_same<A, A> = true;
-
 template <class T>
 inline constexpr bool is_half = is_same<T, Half> || is_same<T, BFloat>;
 template <class T>

@@ -173,6 +173,10 @@ struct ToUnit {
   REFRAIN_HOST_DEVICE explicit ToUnit(const RandomArgs&) {}
   REFRAIN_HOST_DEVICE T operator()(Made u) const {
     const T number(u);
+#if defined(__CUDA_ARCH__)
+    // 1 less 1, and what is below 1 - 2^-24 or that less 0: additions, where the pipe of comparisons is what is short.
+    if constexpr (is_same<T, float>) return number - __saturatef(__fmaf_rn(number, 0x1p24f, 1 - 0x1p24f));
+#endif
     return static_cast<Made>(number) == 1 ? T(0) : number;
   }
 };

@@ -118,7 +118,14 @@ std::vector<TableOp> variants_of_one() {
                               {"pow(x, 3)", Takes::numbers, [](const List& x) { return pow(x[0], 3); }},
                               {"pow(2, x)", Takes::numbers, [](const List& x) { return pow(2, x[0]); }},
                               {"x / 3", Takes::all, [](const List& x) { return x[0] / 3; }},
-                              {"x < 5", Takes::all, [](const List& x) { return x[0] < 5; }}};
+                              {"x < 5", Takes::all, [](const List& x) { return x[0] < 5; }},
+                              // In one kernel, where what odd functions of opposites have in common is computed once.
+                              {"erf(x / 3)", Takes::numbers, [](const List& x) { return erf(x[0] / 3); }},
+                              {"erf(-x / 3)", Takes::numbers, [](const List& x) { return erf(-x[0] / 3); }},
+                              {"tanh(x)", Takes::numbers, [](const List& x) { return tanh(x[0]); }},
+                              {"tanh(-x)", Takes::numbers, [](const List& x) { return tanh(-x[0]); }},
+                              {"sin(2 * x)", Takes::numbers, [](const List& x) { return sin(2 * x[0]); }},
+                              {"sin(2 * -x)", Takes::numbers, [](const List& x) { return sin(2 * -x[0]); }}};
   for (const DType to : {DType::bool_, DType::uint8, DType::int32, DType::int64, DType::float16, DType::bfloat16,
                          DType::float32, DType::float64}) {
     all.push_back({"cast to " + std::string(to_string(to)), Takes::all, [to](const List& x) { return x[0].cast(to); }});

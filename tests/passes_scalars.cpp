@@ -200,6 +200,21 @@ BOOST_AUTO_TEST_CASE(a_counter_is_moved_on_once_all_blocks_have_read_it) {
   BOOST_TEST(holds(other, 16));
 }
 
+BOOST_AUTO_TEST_CASE(every_block_reads_a_counter_before_it_is_moved_on) {
+  Array counter = zeros({1});
+  Array total = zeros({1 << 17});
+  const Graph graph = capture([&] {
+    counter += 1;
+    total += counter * 2;
+  });
+  const GraphExec exec = graph.instantiate();
+  BOOST_TEST(exec.node_count() == 1, exec.explain());
+  constexpr int replays = 300;
+  for (int i = 0; i < replays; ++i) exec.replay();
+  BOOST_TEST(holds(counter, replays));
+  BOOST_TEST(same_bits(total, full({1 << 17}, replays * (replays + 1))));
+}
+
 BOOST_AUTO_TEST_CASE(a_counter_that_others_read_is_moved_on_where_it_was) {
   Array counter = full({1}, 3);
   const Array x = wave({1000});

@@ -152,7 +152,8 @@ bool allow_wide_clusters(int device, CUkernel kernel, const jit::RowShape& rows)
 
 KernelCache::Key key_of(int device, const runtime::FusedCommand& command, const jit::LaunchShape& shape) {
   return {architecture_of(device),
-          jit::cuda_source(*command.expression, shape, 1 + command.further.size(), command.last.get()),
+          jit::cuda_source(*command.expression, shape, 1 + command.further.size(), command.last.get(),
+                           command.is_last_early),
           command.expression->is_contracted};
 }
 

@@ -72,9 +72,11 @@ struct Kernels {
     const auto scalars = static_cast<std::ptrdiff_t>(parts * command.expression->scalars.size());
     runtime::FusedCommand first = command;
     first.last = nullptr;
+    first.is_last_early = false;
     first.scalars.resize(static_cast<std::size_t>(scalars));
-    const runtime::FusedCommand last{
-        command.last, {command.scalars.begin() + scalars, command.scalars.end()}, {}, {}, {}};
+    runtime::FusedCommand last;
+    last.expression = command.last;
+    last.scalars.assign(command.scalars.begin() + scalars, command.scalars.end());
     launch_fused(kernel_of(device, first), device, first, addresses, target);
     launch_fused(kernel_of(device, last), device, last, addresses + parts * command.expression->arrays(), target);
   }

@@ -22,29 +22,19 @@ bool is_integer_sum(const Reduction& reduction) {
 /// Writes what is computed, value by value.
 class Writer {
  public:
-  Writer(std::ostream& text, const Expression& last) : text_(text), e_(last), plan_(last) {}
+  Writer(std::ostream& text, const Expression& last, bool is_early)
+      : text_(text), e_(last), plan_(last), is_early_(is_early) {}
 
   void write() {
     const bool has_row = e_.has_rows();
     text_ << "struct Last {\n  void* arrays[" << e_.arrays() << "];\n";
     if (!e_.scalars.empty()) text_ << "  u64 scalars[" << e_.scalars.size() << "];\n";
     if (has_row) text_ << "  i64 n;\n  i64 strides[" << e_.arrays() << "];\n";
-    // The block's barrier comes before its count, and the last block's reads after all counts.
-    text_ << "  u64* blocks;\n};\n"
-             "__device__ __forceinline__ void finish(const Last& args) {\n"
-             "  __shared__ bool is_last;\n"
-             "  __syncthreads();\n"
-             "  if (threadIdx.x == 0) {\n"
-             "    __threadfence();\n"
-             "    is_last = atomicAdd(args.blocks, u64(1)) + 1 == gridDim.x;\n"
-             "    if (is_last) *args.blocks = 0;\n"
-             "  }\n"
-             "  __syncthreads();\n"
-             "  if (!is_last) return;\n"
-             "  __threadfence();\n";
+    text_ << "  u64* blocks;\n};\n";
+    is_early_ ? write_early_count() : write_count();
     if (has_row) {
       write_sums();
-    } else {
+    } else if (!is_early_) {
       text_ << "  if (threadIdx.x != 0) return;\n";
     }
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
@@ -58,6 +48,35 @@ class Writer {
   }
 
  private:
+  /// The block's barrier comes before its count, and the last block's reads after all counts.
+  void write_count() {
+    text_ << "__device__ __forceinline__ void finish(const Last& args) {\n"
+             "  __shared__ bool is_last;\n"
+             "  __syncthreads();\n"
+             "  if (threadIdx.x == 0) {\n"
+             "    __threadfence();\n"
+             "    is_last = atomicAdd(args.blocks, u64(1)) + 1 == gridDim.x;\n"
+             "    if (is_last) *args.blocks = 0;\n"
+             "  }\n"
+             "  __syncthreads();\n"
+             "  if (!is_last) return;\n"
+             "  __threadfence();\n";
+  }
+
+  /// Nothing waits for what the block writes, and the answer is there when the block is done.
+  void write_early_count() {
+    text_ << "__device__ __forceinline__ bool count_block(const Last& args) {\n"
+             "  __syncthreads();\n"
+             "  if (threadIdx.x != 0) return false;\n"
+             "  __threadfence();\n"
+             "  return atomicAdd(args.blocks, u64(1)) + 1 == gridDim.x;\n"
+             "}\n"
+             "__device__ __forceinline__ void finish(const Last& args, bool is_last) {\n"
+             "  if (!is_last) return;\n"
+             "  __threadfence();\n"
+             "  *args.blocks = 0;\n";
+  }
+
   bool is_of_row(std::size_t number) const { return plan_.is_of_rows[number]; }
 
   /// What all elements have in common, then the sums, each thread's own first.
@@ -102,6 +121,7 @@ class Writer {
   std::ostream& text_;
   const Expression& e_;
   const RowPlan plan_;
+  const bool is_early_;
 };
 
 }  // namespace
@@ -127,7 +147,7 @@ bool can_be_last(const Expression& expression) {
                      [&](int result) { return plan.is_of_rows[static_cast<std::size_t>(result)]; });
 }
 
-void write_last(std::ostream& text, const Expression& last) { Writer(text, last).write(); }
+void write_last(std::ostream& text, const Expression& last, bool is_early) { Writer(text, last, is_early).write(); }
 
 void add_last(CudaLaunch& launch, const Expression& last, void* const* addresses,
               std::span<const kernels::Value> scalars, const void* blocks) {

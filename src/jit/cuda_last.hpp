@@ -13,8 +13,9 @@ namespace refrain::jit {
 /// Whether it can be: single elements, or what integers of one row come to, whose order makes no difference.
 bool can_be_last(const Expression& expression);
 
-/// `Last`, and `finish`, which all threads of a kernel call at its end.
-void write_last(std::ostream& text, const Expression& last);
+/// `Last`, and `finish`, which all threads of a kernel call at its end. `is_early`: finish is told what `count_block`
+/// has said, which all threads call once they have read what `last` writes.
+void write_last(std::ostream& text, const Expression& last, bool is_early);
 
 /// Appends what `Last` holds. `blocks`: 0, and 0 again after each launch.
 void add_last(CudaLaunch& launch, const Expression& last, void* const* addresses,

@@ -19,6 +19,13 @@ namespace {
 /// Of most kernels, so that nodes are given other addresses without much ado.
 constexpr std::size_t usual_parameter_bytes = 512;
 
+/// Of the numbers that a thread draws at a time, those that all threads have.
+std::int64_t full_rounds(const Expression& expression) {
+  const Draw& draw = expression.draws.front();
+  const int numbers = kernels::numbers_per_draw(draw.distribution, draw.type);
+  return expression.size / (std::int64_t{expression.grid} * kernels::random_block * numbers);
+}
+
 /// Appends the kernel's arguments of one expression.
 /// @return turns of threads
 std::int64_t pack(ParameterBlock& packer, const Expression& expression, const LaunchShape& shape,
@@ -38,7 +45,10 @@ std::int64_t pack(ParameterBlock& packer, const Expression& expression, const La
   }
   packer.add(expression.size);
   packer.add(is_aligned && width > 1 ? expression.size / width * width : std::int64_t{0});
-  if (expression.has_sums()) packer.add(expression.parts);
+  if (expression.has_sums()) {
+    packer.add(expression.parts);
+    packer.add(full_rounds(expression));
+  }
   for (std::size_t i = 0; i < arrays; ++i) packer.add(addresses[i]);
   if (arrays == 0) packer.add(static_cast<void*>(nullptr));  // the member is there
   for (std::size_t i = 0; i < scalars.size(); ++i) {

@@ -17,9 +17,6 @@ namespace refrain::jit {
 /// Whether indices and offsets fit 32 bits.
 bool is_narrow(const Expression& expression);
 
-/// Whether an input is read elsewhere, or at some positions only.
-inline bool is_elsewhere(const Layout& layout) { return !layout.wraps.empty() || layout.taken || layout.window >= 0; }
-
 /// The types of what kernels are given for such inputs, and functions; none where there are no such inputs.
 void write_move_types(std::ostream& text, const Expression& expression);
 /// The members of `args`, one for each such input and window.

@@ -5,6 +5,7 @@
 #include "jit/cuda_moves.hpp"
 #include "jit/cuda_rows.hpp"
 #include "jit/cuda_text.hpp"
+#include "jit/odd.hpp"
 #include "jit/repeats.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/random_plan.hpp"
@@ -27,15 +28,21 @@ std::int64_t inner_stride(const Expression& expression, const Layout& layout) {
 /// Writes a kernel's text.
 class Writer {
  public:
-  Writer(const Expression& expression, const LaunchShape& shape, std::size_t parts, const Expression* last)
-      : e_(expression), shape_(shape), parts_(parts), last_(last) {
+  Writer(const Expression& expression, const LaunchShape& shape, std::size_t parts, const Expression* last,
+         bool is_last_early)
+      : e_(expression),
+        shape_(shape),
+        parts_(parts),
+        last_(last),
+        is_early_(is_last_early && expression.draws.empty()) {
     if (const std::optional<Repeat> repeat = find_repeat(expression)) loop_.emplace(expression, *repeat);
   }
 
   std::string source() {
     write_parameters();
+    if (is_early_) write_singles();
     write_positions();
-    if (last_ != nullptr) jit::write_last(text_, *last_);
+    if (last_ != nullptr) jit::write_last(text_, *last_, is_early_);
     if (!e_.draws.empty()) {
       write_drawing_kernel();
     } else if (parts_ > 1) {
@@ -78,8 +85,8 @@ class Writer {
       }
     }
     text_ << "struct Args {\n  i64 size;\n  i64 vector_end;\n"
-          << (e_.has_sums() ? "  i64 parts;\n" : "") << "  void* arrays[" << std::max<std::size_t>(arrays(), 1)
-          << "];\n";
+          << (e_.has_sums() ? "  i64 parts;\n  i64 full_rounds;\n" : "") << "  void* arrays["
+          << std::max<std::size_t>(arrays(), 1) << "];\n";
     if (!e_.scalars.empty()) text_ << "  u64 scalars[" << e_.scalars.size() << "];\n";
     if (is_strided()) {
       text_ << "  i64 extents[" << e_.ndim << "];\n  Divisor divisors[" << e_.ndim << "];\n  i64 strides[" << arrays()
@@ -91,11 +98,38 @@ class Writer {
     if (e_.has_sums()) write_sum_types(text_, e_);
   }
 
+  /// Whether an input is one element, which blocks that are counted early read first.
+  bool is_read_first(std::size_t input) const {
+    const Layout& of = e_.inputs[input];
+    return is_early_ && of.is_single && !is_elsewhere(of);
+  }
+
+  void write_singles() {
+    text_ << "struct Singles {\n";
+    for (std::size_t i = 0; i < e_.inputs.size(); ++i) {
+      if (is_read_first(i)) text_ << "  " << stored_name(e_.inputs[i].type) << " x" << i << ";\n";
+    }
+    text_ << "};\n";
+  }
+
+  /// By one thread, so that the block is counted when that has read them, and handed to the others.
+  void write_early_count() {
+    text_ << "  __shared__ alignas(Singles) char shared[sizeof(Singles)];\n"
+             "  Singles& singles = reinterpret_cast<Singles&>(shared);\n  if (threadIdx.x == 0) {\n";
+    for (std::size_t i = 0; i < e_.inputs.size(); ++i) {
+      if (!is_read_first(i)) continue;
+      text_ << "    singles.x" << i << " = *static_cast<const " << stored_name(e_.inputs[i].type) << "*>(args.arrays["
+            << e_.outputs.size() + i << "]);\n";
+    }
+    text_ << "  }\n  const bool is_last = count_block(whole.last);\n";
+  }
+
   /// `run<n>`: n positions from `at` on, in one row where not all arrays are dense.
   void write_positions() {
     text_ << "template <int n> __device__ __forceinline__ void run(const Args& args, Index at";
     for (std::size_t i = 0; i < e_.draws.size(); ++i) text_ << ", " << stored_name(e_.draws[i].type) << " d" << i;
     if (e_.has_sums()) text_ << ", Sums& sums";
+    if (is_early_) text_ << ", const Singles& singles";
     text_ << ") {\n";
     write_offsets();
     for (std::size_t i = 0; i < e_.inputs.size(); ++i) write_load(i);
@@ -149,6 +183,11 @@ class Writer {
     }
     if (!of.wraps.empty()) {
       write_moved_load(text_, e_, input, array, type);
+      return;
+    }
+    if (is_read_first(input)) {
+      text_ << "  Vector<" << type << ", n> x" << input << ";\n#pragma unroll\n  for (int i = 0; i < n; ++i) x" << input
+            << ".at[i] = singles.x" << input << ";\n";
       return;
     }
     text_ << "  Vector<" << type << ", n> x" << input << ";\n  {\n    const " << type
@@ -257,7 +296,11 @@ class Writer {
         break;
       case Instruction::Kind::draw: text_ << "d" << instruction.number; break;
       case Instruction::Kind::op:
-        text_ << op_text(instruction, [&](int k) { return value(instruction.operands[k], number); });
+        if (const auto same = loop_ ? std::nullopt : same_of_opposite(e_, number)) {
+          text_ << (instruction.type == Type::float32 ? "__fsub_rn(-0.0F, v" : "__dsub_rn(-0.0, v") << *same << ")";
+        } else {
+          text_ << op_text(instruction, [&](int k) { return value(instruction.operands[k], number); });
+        }
         break;
       case Instruction::Kind::reduce: break;  // above
       case Instruction::Kind::choose:
@@ -281,7 +324,10 @@ class Writer {
     if (last_ != nullptr) text_ << "  const " << type << "& " << name << " = whole.own;\n";
   }
 
-  void write_end() { text_ << (last_ != nullptr ? "  finish(whole.last);\n}\n" : "}\n"); }
+  void write_end() {
+    if (last_ != nullptr) text_ << "  finish(whole.last" << (is_early_ ? ", is_last" : "") << ");\n";
+    text_ << "}\n";
+  }
 
   /// As kernels/elementwise.cuh: whole vectors, then single positions. A loop only where a thread may have two turns.
   void write_turns() {
@@ -293,7 +339,7 @@ class Writer {
       } else {
         text_ << "for (i64 i = " << first << "; i < " << end << "; i += " << step << ")";
       }
-      text_ << " run<" << n << ">(args, static_cast<Index>(i));\n";
+      text_ << " run<" << n << ">(args, static_cast<Index>(i)" << (is_early_ ? ", singles" : "") << ");\n";
     };
     if (width > 1) {
       const std::string by = " * " + std::to_string(width);
@@ -308,6 +354,7 @@ class Writer {
     write_head("Args", "args");
     text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
+    if (is_early_) write_early_count();
     write_turns();
     write_end();
   }
@@ -323,6 +370,7 @@ class Writer {
              "  const Args& args = all.parts[all.first_parts[c] + (after >> c)];\n"
              "  const i64 thread = (after & ((1 << c) - 1)) * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn) text_ << "  const i64 threads = blockDim.x << c;\n";
+    if (is_early_) write_early_count();
     write_turns();
     write_end();
   }
@@ -362,21 +410,27 @@ class Writer {
       write_end();
       return;
     }
-    text_ << "  u64 round = 0;\n  i64 base = thread;\n";
-    const auto write_rounds = [&](const std::string& head, const char* condition) {
-      text_ << "  " << head << " {\n";
+    const auto write_rounds = [&](const std::string& head, const std::string& base, const char* condition) {
+      text_ << "  " << head << " {\n" << base;
       write_numbers(" + round");
       text_ << "#pragma unroll\n    for (int k = 0; k < " << numbers
             << "; ++k) {\n      const i64 at = base + k * threads;\n      " << condition;
       write_run("at", "k");
       text_ << "    }\n  }\n";
     };
-    const std::string next = "base += threads * " + std::to_string(numbers) + ", ++round)";
-    if (e_.has_sums()) {  // which take so little that the checks would be a part of it
-      write_rounds("for (; base + " + std::to_string(numbers - 1) + " * threads < args.size; " + next, "");
-      write_rounds("if (base < args.size)", "if (at < args.size) ");
+    const std::string step = "threads * " + std::to_string(numbers);
+    if (e_.has_sums()) {
+      // Which take so little that checks, and a count of positions, would be a part of it: rounds in which all threads
+      // have all their numbers come first, and are counted in 32 bits.
+      const std::string base = "    const i64 base = thread + round * " + step + ";\n";
+      text_ << "  const u32 rounds = static_cast<u32>(args.full_rounds);\n";
+      write_rounds("for (u32 round = 0; round < rounds; ++round)", base, "");
+      write_rounds("if (const u32 round = rounds; thread + round * " + step + " < args.size)", base,
+                   "if (at < args.size) ");
     } else {
-      write_rounds("for (; base < args.size; " + next, "if (at < args.size) ");
+      text_ << "  u64 round = 0;\n";
+      write_rounds("for (i64 base = thread; base < args.size; base += " + step + ", ++round)", "",
+                   "if (at < args.size) ");
     }
     write_sums(text_, e_);
     write_end();
@@ -386,6 +440,7 @@ class Writer {
   const LaunchShape& shape_;
   const std::size_t parts_;
   const Expression* const last_;
+  const bool is_early_;
   std::optional<Loop> loop_;
   std::ostringstream text_;
 };
@@ -393,9 +448,9 @@ class Writer {
 }  // namespace
 
 std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts,
-                        const Expression* last) {
+                        const Expression* last, bool is_last_early) {
   return expression.has_rows() ? rows_source(expression, shape.most_cluster)
-                               : Writer(expression, shape, parts, last).source();
+                               : Writer(expression, shape, parts, last, is_last_early).source();
 }
 
 }  // namespace refrain::jit

@@ -12,10 +12,11 @@ namespace refrain::jit {
 
 /// CUDA C++ of an expression, or of so many parts of its structure: one kernel, `fused_kernel`, and the sources of
 /// kernels/ that it includes by name. What differs between expressions of one structure, extents, strides and scalars,
-/// is a parameter. `last`: what the last block does at the end, of no rows (cuda_last.hpp). How rows are laid out over
-/// threads, and which axes a window leaves whole, is in the text.
+/// is a parameter. `last`: what the last block does at the end, of no rows (cuda_last.hpp); `is_last_early`: blocks may
+/// be counted once they have read what is a single element. How rows are laid out over threads, and which axes a window
+/// leaves whole, is in the text.
 std::string cuda_source(const Expression& expression, const LaunchShape& shape, std::size_t parts = 1,
-                        const Expression* last = nullptr);
+                        const Expression* last = nullptr, bool is_last_early = false);
 
 /// Bytes of the parameters that the kernel takes for an expression without rows.
 std::int64_t parameter_bytes(const Expression& expression);

@@ -55,6 +55,9 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
+/// Whether an input is read elsewhere, or at some positions only.
+inline bool is_elsewhere(const Layout& layout) { return !layout.wraps.empty() || layout.taken || layout.window >= 0; }
+
 /// One value at each position.
 struct Instruction {
   /// `take`: the element of an input that operand 0, an integer, leads to. `choose`: operand 0 within a window, else

@@ -101,6 +101,9 @@ struct FusedCommand {
   /// Of one position, computed once all others have been; its accesses and scalars come after theirs. Null: there is
   /// none.
   std::shared_ptr<const jit::Expression> last;
+  /// Whether the last one reads nothing that the others write, and writes nothing that they touch but single elements
+  /// that they read: it may come as soon as they have read those.
+  bool is_last_early = false;
 };
 
 /// Up to so many bytes an upload is taken at once, without waiting for the stream.

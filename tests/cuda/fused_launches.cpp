@@ -160,6 +160,12 @@ BOOST_AUTO_TEST_CASE(what_the_last_block_does_compiles_in_each_kind_of_kernel) {
   plain.require_compiled({}, &last.made);
   const std::vector<std::shared_ptr<const jit::Expression>> further(3, std::make_shared<jit::Expression>(plain.made));
   plain.require_compiled(further, &last.made);
+  plain.require_compiled(further, &last.made, true);
+  for (const Type type : {Type::float32, Type::bfloat16, Type::bool_}) {  // single elements, which are read first
+    plain.made.inputs.push_back(plain.layout(type, {0}));
+    plain.output(plain.add(Instruction::Kind::load, type, static_cast<int>(plain.made.inputs.size()) - 1));
+  }
+  plain.require_compiled({}, &last.made, true);
   for (const std::int64_t size : {1000, 100000}) {
     Maker drawing;
     drawing.made.size = drawing.made.extents[0] = size;

@@ -98,6 +98,32 @@ BOOST_AUTO_TEST_CASE(sources_include_what_they_name_and_no_more) {
   BOOST_TEST(includes(whole, "elementwise.hpp"));
 }
 
+BOOST_AUTO_TEST_CASE(odd_functions_of_opposites_are_computed_once) {
+  const auto calls_of = [](Type type) {
+    Maker maker;
+    const auto product = [&](int x, int factor) {
+      return maker.add({Instruction::Kind::op, ElementwiseOp::mul, type, type, {x, factor, -1}, 0});
+    };
+    const int x = maker.input(type);
+    const int opposite = maker.add({Instruction::Kind::op, ElementwiseOp::neg, type, type, {x, -1, -1}, 0});
+    const int factor = maker.scalar(type);
+    for (int argument : {product(x, factor), product(opposite, factor)}) {
+      const Type result = type == Type::int32 ? Type::float32 : type;
+      const Instruction cast{Instruction::Kind::op, ElementwiseOp::copy, result, type, {argument, -1, -1}, 0};
+      if (result != type) argument = maker.add(cast);
+      maker.output(maker.add({Instruction::Kind::op, ElementwiseOp::erf, result, result, {argument, -1, -1}, 0}));
+    }
+    maker.require_compiled();
+    const std::string source = jit::cuda_source(maker.made, jit::launch_shape(maker.made, {}, multiprocessors));
+    int calls = 0;
+    for (auto at = source.find("erf"); at != std::string::npos; at = source.find("erf", at + 1)) ++calls;
+    return calls;
+  };
+  BOOST_TEST(calls_of(Type::float32) == 1);
+  BOOST_TEST(calls_of(Type::float64) == 1);
+  BOOST_TEST(calls_of(Type::int32) == 2);  // the least integer is its own opposite
+}
+
 BOOST_AUTO_TEST_CASE(repeats_are_loops) {
   for (const Type type : {Type::float32, Type::float16, Type::int64}) {
     for (const std::int64_t size : {std::int64_t{1000}, std::int64_t{1} << 20}) {

@@ -90,10 +90,12 @@ class Maker {
   }
 
   /// NVRTC makes machine code of it.
-  void require_compiled(jit::Further further = {}, const jit::Expression* last = nullptr) const {
+  void require_compiled(jit::Further further = {}, const jit::Expression* last = nullptr,
+                        bool is_last_early = false) const {
     const jit::LaunchShape shape = jit::launch_shape(made, further, multiprocessors);
     try {
-      const std::string code = cuda::compile_kernel(jit::cuda_source(made, shape, 1 + further.size(), last), "sm_90");
+      const std::string source = jit::cuda_source(made, shape, 1 + further.size(), last, is_last_early);
+      const std::string code = cuda::compile_kernel(source, "sm_90");
       BOOST_TEST(code.find("fused_kernel") != std::string::npos);
     } catch (const Error& error) {
       BOOST_ERROR(error.what());

@@ -93,6 +93,25 @@ class Last {
     return positions <= most_positions && bytes <= limits.most_parameter_bytes;
   }
 
+  /// Whether the end touches nothing that the step does, but single elements that the step reads and the end writes.
+  static bool is_early(const Step& step, const Step& last) {
+    using runtime::AccessMode;
+    const auto& fused = std::get<FusedCommand>(step.command->payload);
+    const std::size_t arrays = fused.expression->arrays();
+    for (std::size_t i = 0; i < step.blocks.size(); ++i) {
+      const jit::Expression& part = i < arrays ? *fused.expression : *fused.further[i / arrays - 1];
+      const jit::Layout& layout = part.layout(i % arrays);
+      const Walked own = walked(step, static_cast<int>(i), layout.type, {});
+      const bool is_single = own.access.mode == AccessMode::read && layout.is_single && !is_elsewhere(layout);
+      for (std::size_t k = 0; k < last.blocks.size(); ++k) {
+        const Walked other = walked(last, static_cast<int>(k), layout.type, {});
+        const bool reads_both = own.access.mode == AccessMode::read && other.access.mode == AccessMode::read;
+        if (own.meets(other) && !reads_both && !is_single) return false;
+      }
+    }
+    return true;
+  }
+
   Step joined(std::size_t number, std::size_t next) {
     const Step& step = draft_.steps[number];
     const Step& last = ends_.at(number);
@@ -113,6 +132,7 @@ class Last {
     }
     command.scalars.insert(command.scalars.end(), end.scalars.begin(), end.scalars.end());
     command.last = end.expression;
+    command.is_last_early = is_early(step, last);
     made.command.payload = std::move(command);
     both.command = made.settled();
     const std::size_t members[] = {number, next};
