@@ -107,10 +107,10 @@ struct Product : Fold<In, Acc_> {
 };
 
 /// Of floating types.
-template <class In>
-struct SumOfSquares : Sum<In> {
-  using Acc = Accumulated<In>;
-  using Sum<In>::Sum;
+template <class In, class Acc_ = Accumulated<In>>
+struct SumOfSquares : Sum<In, Acc_> {
+  using Acc = Acc_;
+  using Sum<In, Acc_>::Sum;
   static REFRAIN_HOST_DEVICE Acc take(Acc acc, In x, i64) { return acc + begin_with(x, 0); }
   static REFRAIN_HOST_DEVICE Acc begin_with(In x, i64) {
     const auto y = convert<Acc>(x);
@@ -146,12 +146,13 @@ struct Dot : Sum<In> {
 
 // Variance ----------------------------------------------------------------------------------------------
 
-template <class In>
-struct SquaredDistances : Sum<In> {
-  using Acc = Accumulated<In>;
+template <class In, class Acc_ = Accumulated<In>>
+struct SquaredDistances : Sum<In, Acc_> {
+  using Acc = Acc_;
   Acc center;
 
-  REFRAIN_HOST_DEVICE SquaredDistances(const ReduceArgs& args, In mean) : Sum<In>(args), center(convert<Acc>(mean)) {}
+  REFRAIN_HOST_DEVICE SquaredDistances(const ReduceArgs& args, In mean)
+      : Sum<In, Acc_>(args), center(convert<Acc>(mean)) {}
   REFRAIN_HOST_DEVICE Acc take(Acc acc, In x, i64) const { return acc + begin_with(x, 0); }
   REFRAIN_HOST_DEVICE Acc begin_with(In x, i64) const {
     const Acc distance = convert<Acc>(x) - center;

@@ -16,11 +16,11 @@ struct RowSpot {
   bool vectors;  ///< loaded and stored as such
 };
 
-/// Turn k of a thread's elements. Those that are not there are zeros.
+/// Turn k of a thread's elements, `first` being the row's first one, or where they are dense the thread's. Those that
+/// are not there are zeros.
 template <int step, bool is_whole, bool is_dense, class T, int width>
 __device__ __forceinline__ void load_turn(const T* first, i64 stride, const RowSpot& spot, int k, T (&x)[width]) {
   const int i = k * step + spot.first;
-  if (is_dense) first += spot.first;  // so that turns are a constant apart
   const int turn = k * step;
   if (width == vector_width && is_dense && spot.vectors) {
     Elements<T> loaded{};
@@ -39,7 +39,6 @@ __device__ __forceinline__ void load_turn(const T* first, i64 stride, const RowS
 template <int step, bool is_whole, bool is_dense, class T, int width>
 __device__ __forceinline__ void store_turn(T* first, i64 stride, const RowSpot& spot, int k, const T (&y)[width]) {
   const int i = k * step + spot.first;
-  if (is_dense) first += spot.first;
   const int turn = k * step;
   if (width == vector_width && is_dense && spot.vectors) {
     Elements<T> stored;
@@ -61,13 +60,13 @@ __device__ __forceinline__ void load_row(const T* first, i64 stride, const RowSp
   for (int k = 0; k < turns; ++k) load_turn<step, is_whole, is_dense>(first, stride, spot, k, x[k]);
 }
 
-/// An address of the device's memory that stays in registers: where many loads, each under a condition, go on from it,
-/// each would compute it again, in three instructions.
+/// An address of the device's memory that stays in registers: where many accesses go on from it, each would compute it
+/// again, in three instructions.
 template <class T>
-__device__ __forceinline__ const T* kept(const T* first) {
+__device__ __forceinline__ T* kept(T* first) {
   u64 address = __cvta_generic_to_global(first);
   asm volatile("" : "+l"(address));
-  return static_cast<const T*>(__cvta_global_to_generic(address));
+  return static_cast<T*>(__cvta_global_to_generic(address));
 }
 
 /// A lane that has one element.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+using boost::test_tools::per_element;
 using boost::unit_test::label;
 
 namespace refrain::test {
@@ -34,6 +35,23 @@ struct Square {
 };
 constexpr float exact_rest = 0;
 constexpr float contracted_rest = 0x1p-24F;
+
+/// Requires of a program's results, of about `size`, that fast ones are as near to exact ones as 40 roundings.
+template <class Program>
+void require_close(const Program& program, double size) {
+  const auto [graph, found] = capture(program);
+  const GraphExec exec = graph.instantiate(fast);
+  exec.replay();
+  const std::vector<Array> exact = program();
+  for (std::size_t k = 0; k < exact.size(); ++k) {
+    const std::vector<double> wanted = numbers(exact[k]);
+    const std::vector<double> given = numbers(found[k]);
+    double furthest = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) furthest = std::max(furthest, std::abs(wanted[i] - given[i]));
+    BOOST_TEST(furthest <= 40 * 0x1p-24 * size, "result " << k << " is off by " << furthest);
+    if (current_device().kind == DeviceKind::host) BOOST_TEST(same_bits(exact[k], found[k]));
+  }
+}
 
 /// Whether CUDA devices fuse here: else nothing is contracted.
 bool can_fuse() {
@@ -105,17 +123,38 @@ BOOST_AUTO_TEST_CASE(fast_results_are_within_rounding_of_exact_ones) {
     for (int i = 0; i < 20; ++i) z = z * 0.75F + y;
     return std::vector<Array>{z, exp(z * -0.5F + x) * y + z, gelu(x * y + 0.25F)};
   };
-  const auto [graph, found] = capture(program);
-  const GraphExec exec = graph.instantiate(fast);
-  exec.replay();
-  const std::vector<Array> exact = program();
-  for (std::size_t k = 0; k < exact.size(); ++k) {
-    const std::vector<double> wanted = numbers(exact[k]);
-    const std::vector<double> given = numbers(found[k]);
-    double furthest = 0;
-    for (std::size_t i = 0; i < wanted.size(); ++i) furthest = std::max(furthest, std::abs(wanted[i] - given[i]));
-    BOOST_TEST(furthest <= 40 * 0x1p-24 * 30, "result " << k << " is off by " << furthest);
-    if (current_device().kind == DeviceKind::host) BOOST_TEST(same_bits(exact[k], found[k]));
+  require_close(program, 30);
+}
+
+BOOST_AUTO_TEST_CASE(fast_sums_of_rows_are_within_rounding_of_exact_ones) {
+  for (const std::int64_t n : {100, 1000, 8192, 30'000}) {
+    const Array x = wave({4, n});
+    const Array y = wave({n}, 3);
+    require_close([&] { return std::vector<Array>{softmax(x * y, 1)}; }, 1);
+    require_close(
+        [&] {
+          const Array centered = x - mean(x, 1, true);
+          return std::vector<Array>{centered / sqrt(mean(centered * centered, 1, true) + 1e-5F) * y};
+        },
+        3);
+    require_close([&] { return std::vector<Array>{x / norm(x, 1, true), sqrt(var(x * y, 1, 1, true)) + x}; }, 3);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(fast_sums_of_rows_are_of_float32_on_cuda_and_those_of_halves_and_doubles_are_exact) {
+  if (!can_fuse()) return;
+  for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
+    const Array x = from_host(std::vector<float>{0x1p24F, 1, 1}, {3}).cast(dtype);
+    const auto [graph, total] = capture([&] { return sum(x * x / x, 0).cast(DType::float64); });
+    const GraphExec exec = graph.instantiate(fast);
+    exec.replay();
+    const float narrow = dtype == DType::float32 ? 0x1p24F : 0x1p24F + 2;
+    if (dtype != DType::bfloat16) BOOST_TEST(numbers(total).at(0) == expected(exec, 0x1p24F + 2, narrow));
+    if (dtype == DType::float32) continue;
+    graph.instantiate().replay();
+    const std::vector<double> exact = numbers(total);
+    exec.replay();
+    BOOST_TEST(numbers(total) == exact, per_element());
   }
 }
 

@@ -60,6 +60,42 @@ BOOST_AUTO_TEST_CASE(rows_of_any_length_are_one_command) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(softmax_takes_in_what_is_around_it) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+    for (const std::int64_t n : {3, 128, 1000, 1024, 8192}) {
+      if (dtype != DType::float32 && n != 1000 && n != 1024) continue;
+      const std::int64_t rows = n > 4096 ? 3 : 300;
+      const Array x = (wave({rows, n}, static_cast<int>(n)) * 4).cast(dtype);
+      const Array mask = where(wave({n}, 5) > 0.9F, full({n}, -inf), zeros({n})).cast(dtype);
+      BOOST_TEST_CONTEXT(dtype << ", rows of " << n) {
+        BOOST_TEST(nodes_of([&] { return std::vector<Array>{softmax(x * 0.125F + mask)}; }) == 1);
+        BOOST_TEST(nodes_of([&] { return std::vector<Array>{softmax(x) * x + mask}; }) == 1);
+        BOOST_TEST(nodes_of([&] {
+                     const Array shares = softmax(x + mask);
+                     return std::vector<Array>{shares, sum(shares * x, 1), softmax(shares)};
+                   }) == 1);
+        BOOST_TEST(nodes_of([&] { return std::vector<Array>{softmax(x.reshape({rows, 1, n}) - mask)}; }) == 1);
+      }
+    }
+    const std::vector<float> odd_rows = {inf, 1, 2, -inf, -inf, -inf, nan, 1, 2, 3, 3, inf, 0, -0.0F, 0};
+    const Array odd = from_host(odd_rows, {5, 3}).cast(dtype);
+    const auto program = [&] { return std::vector<Array>{softmax(odd + 0.0F)}; };
+    const auto [graph, found] = capture(program);
+    const GraphExec exec = graph.instantiate();
+    exec.replay();
+    BOOST_TEST(exec.node_count() == 1);
+    BOOST_TEST(same_bits(found[0], program()[0]), dtype);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(softmax_along_columns_and_alone_is_the_command) {
+  const Array x = wave({300, 40});
+  BOOST_TEST(nodes_of([&] { return std::vector<Array>{softmax(x * 2, 0)}; }) == 2);
+  BOOST_TEST(nodes_of([&] { return std::vector<Array>{softmax(x)}; }) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_cluster_of_blocks_takes_longer_rows) {
   for (const std::int64_t n : {8193, 16384, 20000, 65535, 65536, 65537}) {
     const Array x = wave({2, n}, 3);

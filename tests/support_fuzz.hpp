@@ -19,8 +19,8 @@ struct FuzzRange {
   unsigned end() const { return first + count; }
 };
 
-/// REFRAIN_FUZZ=N: N programs from REFRAIN_FUZZ_SEED on (0); else the usual number, from 0 on, and an eighth of it under
-/// the thread sanitizer, which takes 15 times as long.
+/// REFRAIN_FUZZ=N: N programs from REFRAIN_FUZZ_SEED on (0); else the usual number, from 0 on, and an eighth of it
+/// under the thread sanitizer, which takes 15 times as long.
 FuzzRange fuzz_range(unsigned usual);
 
 /// Calls `fn(i)` for 0 to count - 1 on as many threads as run at once; the first exception is handed back.

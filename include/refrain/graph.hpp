@@ -62,8 +62,8 @@ class ArenaPool {
 /// How fused commands calculate.
 enum class Math : std::uint8_t {
   exact,  ///< every op rounds its result, as when it runs alone: bit for bit what eager calls give
-  /// `a * b + c` inside a fused command may be one fused multiply-add, which rounds once; nothing else. Results differ
-  /// from the exact ones by rounding, and may differ with what is fused. On host devices: the exact values.
+  /// In fused commands `a * b + c` may be one fused multiply-add, which rounds once, and float32 rows are summed in
+  /// float32; nothing else. Results differ by rounding, also with what is fused. On host devices: the exact values.
   fast,
 };
 

@@ -1,10 +1,12 @@
 #include "jit/cuda_folds.hpp"
 #include "jit/cuda_moves.hpp"
+#include "jit/cuda_row_cluster.hpp"
 #include "jit/cuda_row_moves.hpp"
 #include "jit/cuda_row_shape.hpp"
 #include "jit/cuda_rows.hpp"
 #include "jit/cuda_text.hpp"
 #include "jit/rows.hpp"
+#include "kernels/elementwise.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,9 +21,6 @@ namespace refrain::jit {
 using Kind = Instruction::Kind;
 
 namespace {
-
-/// Reductions that a cluster's blocks exchange results of at once: 8 KiB of shared memory each.
-constexpr std::size_t exchanged_at_once = 4;
 
 std::string number(std::size_t i) { return std::to_string(i); }
 
@@ -38,6 +37,7 @@ class RowWriter {
     for (int phase = 0; phase < plan_.phases; ++phase) write_phase(phase);
     write_row_stores();
     text_ << "}\n";
+    write_kernel();
     return text_.str();
   }
 
@@ -72,10 +72,8 @@ class RowWriter {
   bool has_moves() const { return e_.is_moved() || has_row_positions(e_); }
 
   void write_beginning() {
-    text_ << "extern \"C\" __global__ void __launch_bounds__(" << shape_.block_size() << ", "
-          << shape_.blocks_a_multiprocessor() << ") ";
-    if (shape_.is_cluster()) text_ << "__cluster_dims__(" << shape_.blocks << ", 1, 1) ";
-    text_ << "fused_kernel(const __grid_constant__ Args args) {\n";
+    text_ << (shape_.is_cluster() ? "" : "template <bool vectors>\n")
+          << "__device__ __forceinline__ void do_row(const Args& args) {\n";
     if (shape_.is_cluster()) write_cluster();  // while the kernel before may still run: it is about shared memory only
     text_ << "  wait_for_dependency();\n";
     if (shape_.is_warp()) {
@@ -93,7 +91,7 @@ class RowWriter {
     text_ << "  const i64 left = "
           << (e_.row_ndim > 1 ? std::to_string(e_.row_length()) : "args.extents[" + std::to_string(row_axis()) + "]")
           << " - begin;\n  const RowSpot spot{first, static_cast<int>(left < 0 ? 0 : left < reduce_chunk ? left : "
-             "reduce_chunk), args.vectors != 0};\n";
+             "reduce_chunk), vectors};\n";
     for (int axis = row_axis() - 1; axis >= 0; --axis) {
       const std::string rest = axis == row_axis() - 1 ? "row" : "outer" + std::to_string(axis + 1);
       if (axis > 0) {
@@ -107,19 +105,54 @@ class RowWriter {
     for (std::size_t i = 0; i < arrays(); ++i) write_row_beginning(i);
   }
 
+  /// Once with accesses of vectors and once without, where both may be: in one, each access would be five instructions.
+  /// But not of clusters, whose shared memory would be there twice.
+  void write_kernel() {
+    text_ << "extern \"C\" __global__ void __launch_bounds__(" << shape_.block_size() << ", "
+          << shape_.blocks_a_multiprocessor(rows_kept(), sums_float32()) << ") ";
+    if (shape_.is_cluster()) text_ << "__cluster_dims__(" << shape_.blocks << ", 1, 1) ";
+    text_ << "fused_kernel(const __grid_constant__ Args args) {\n";
+    if (!shape_.is_cluster() && may_have_vectors(e_)) text_ << "  if (args.vectors != 0) return do_row<true>(args);\n";
+    text_ << "  do_row" << (shape_.is_cluster() ? "" : "<false>") << "(args);\n}\n";
+  }
+
+  /// Whether nothing is summed in more.
+  bool sums_float32() const {
+    return e_.is_contracted && std::all_of(e_.reductions.begin(), e_.reductions.end(), [](const Reduction& each) {
+             return is_summed_in_float32(each) || kernels::element_size(each.acc_type) <= 4;
+           });
+  }
+
+  /// Arrays and values whose elements a thread has in registers from one phase to the next, at most.
+  int rows_kept() const {
+    std::vector<int> last_use(e_.code.size(), -1);
+    const auto use = [&](int value, int phase) {
+      int& last = last_use[static_cast<std::size_t>(value)];
+      last = std::max(last, phase);
+    };
+    for (std::size_t i = 0; i < e_.code.size(); ++i) {
+      const int phase = plan_.computed_in[i] - (e_.code[i].kind == Kind::reduce ? 1 : 0);
+      for (int k = 0; k < e_.code[i].operand_count(); ++k) use(e_.code[i].operands[k], phase);
+    }
+    for (const int result : e_.results) use(result, plan_.phases - 1);
+    int most = 0;
+    for (int phase = 0; phase + 1 < plan_.phases; ++phase) {
+      int kept = 0;
+      for (std::size_t i = 0; i < e_.code.size(); ++i) {
+        const bool is_loaded = e_.code[i].kind == Kind::load && !is_placed(i) && !is_late(i) && !plan_.is_of_rows[i];
+        const bool is_value = is_computed(i) && plan_.is_kept[i] && plan_.computed_in[i] <= phase;
+        if ((is_loaded || is_value) && last_use[i] > phase) ++kept;
+      }
+      most = std::max(most, kept);
+    }
+    return most;
+  }
+
   void write_cluster() {
     std::size_t most = 0;  // reductions of a phase
-    for (int phase = 1; phase < plan_.phases; ++phase) {
-      most = std::max(most, reduced_in(phase).size());
-    }
-    most = std::clamp<std::size_t>(most, 1, exchanged_at_once);
-    // What is handed over in one exchange and the next lies apart where there is room, so that no thread writes what a
-    // slower one still reads; else a barrier keeps them apart.
-    handed_turns_ = 2 * most <= exchanged_at_once ? 2 : 1;
-    text_ << "  using Row = Cluster<" << shape_.blocks << ", " << shape_.cut << ", " << shape_.threads << ", "
-          << shape_.width << ">;\n  __shared__ u64 handed[" << handed_turns_ << "][" << most
-          << "][Row::handed];\n  __shared__ u64 slots[2][" << most
-          << "][Row::slots];\n  __shared__ u64 counts[2];\n  begin_cluster(counts);\n";
+    for (int phase = 1; phase < plan_.phases; ++phase) most = std::max(most, reduced_in(phase).size());
+    text_ << "  const bool vectors = args.vectors != 0;\n";
+    cluster_.begin(most);
   }
 
   /// The reductions whose results are there from a phase on.
@@ -146,14 +179,20 @@ class RowWriter {
     text_ << ";\n";
   }
 
-  /// `load_row`, `load_turn` or `store_turn` of an array.
-  std::string access(const char* function, std::size_t array, const std::string& values) const {
-    const Layout& of = layout(array);
-    const bool is_dense = of.strides[last_axis()] == 1;
+  bool is_dense(std::size_t array) const { return layout(array).strides[last_axis()] == 1; }
+
+  /// Where a thread's elements of a row begin, or where the row does.
+  std::string address(std::size_t array) const {
+    return "static_cast<" + std::string(array < e_.outputs.size() ? "" : "const ") + stored_name(layout(array).type) +
+           "*>(args.arrays[" + number(array) + "]) + o" + number(array) + (is_dense(array) ? " + spot.first" : "");
+  }
+
+  /// `load_row`, `load_turn` or `store_turn` of an array from there.
+  std::string access(const char* function, std::size_t array, const std::string& from,
+                     const std::string& values) const {
     return std::string(function) + "<" + std::to_string(shape_.step) + ", " + (shape_.is_whole ? "true" : "false") +
-           ", " + (is_dense ? "true" : "false") + ">(static_cast<" + (array < e_.outputs.size() ? "" : "const ") +
-           stored_name(of.type) + "*>(args.arrays[" + number(array) + "]) + o" + number(array) + ", args.strides[" +
-           number(array) + "][" + std::to_string(last_axis()) + "], spot, " + values + ");\n";
+           ", " + (is_dense(array) ? "true" : "false") + ">(" + from + ", args.strides[" + number(array) + "][" +
+           std::to_string(last_axis()) + "], spot, " + values + ");\n";
   }
 
   void write_loads() {
@@ -189,7 +228,8 @@ class RowWriter {
       text_ << "  const " << type << " x" << input << " = " << (window < 0 ? "" : window_text(e_, window, "") + " ? ")
             << element_at(array) << (window < 0 ? "" : " : from_bits<" + type + ">(0)") << ";\n";
     } else {
-      text_ << "  " << type << " x" << input << declared() << ";\n  " << access("load_row", array, "x" + number(input));
+      text_ << "  " << type << " x" << input << declared() << ";\n  "
+            << access("load_row", array, address(array), "x" + number(input));
     }
   }
 
@@ -274,10 +314,10 @@ class RowWriter {
     }
     for (const std::size_t i : reduced) write_fold(i, phase);
     if (!reduced.empty()) write_elements(phase, reduced);
-    if (shape_.is_cluster()) {
-      for (std::size_t i = 0; i < reduced.size(); i += exchanged_at_once) {
-        write_exchange(std::span(reduced).subspan(i, std::min(reduced.size() - i, exchanged_at_once)));
-      }
+    if (shape_.is_cluster() && !reduced.empty()) {
+      has_reduced_ = true;
+      cluster_.exchange(reduced);
+      for (const std::size_t i : reduced) write_stored_result(i);
     } else {
       for (const std::size_t i : reduced) write_result(i);
     }
@@ -290,7 +330,8 @@ class RowWriter {
     const Instruction& instruction = e_.code[i];
     const bool has_center = reduction(i).op == kernels::ReduceOp::var;
     text_ << fold_text(reduction(i), i, instruction.number,
-                       has_center ? value(static_cast<std::size_t>(instruction.operands[1]), phase) : "")
+                       has_center ? value(static_cast<std::size_t>(instruction.operands[1]), phase) : "",
+                       e_.is_contracted)
           << "  F" << i << "::Acc l" << i << "[" << shape_.width << "];\n";
   }
 
@@ -333,6 +374,12 @@ class RowWriter {
     }
   }
 
+  /// Not a cluster's, whose threads have one element a turn and need the registers for those of other places.
+  void write_address(std::size_t array) {
+    text_ << "  auto* const first_" << array << " = " << (shape_.is_cluster() ? "" : "kept") << "(" << address(array)
+          << ");\n";
+  }
+
   /// What is written, turn by turn, so that little is in registers at a time: every thread writes no elements but those
   /// that it alone reads.
   void write_last_elements() {
@@ -342,12 +389,21 @@ class RowWriter {
       if (!e_.is_of_rows(e_.outputs[i])) outputs.push_back(i);
     }
     if (outputs.empty()) return;
-    text_ << "#pragma unroll\n  for (int k = 0; k < " << shape_.turns << "; ++k) {\n";
+    std::vector<std::size_t> inputs;
     for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      if (e_.code[i].kind != Kind::load || is_placed(i) || !is_late(i)) continue;
-      const auto input = static_cast<std::size_t>(e_.code[i].number);
-      text_ << "    " << stored_name(e_.inputs[input].type) << " x" << input << "[" << shape_.width << "];\n    "
-            << access("load_turn", e_.outputs.size() + input, "k, x" + number(input));
+      if (e_.code[i].kind == Kind::load && !is_placed(i) && is_late(i)) {
+        inputs.push_back(static_cast<std::size_t>(e_.code[i].number));
+      }
+    }
+    for (const std::size_t i : inputs) write_address(e_.outputs.size() + i);
+    for (const std::size_t i : outputs) {
+      if (is_line(e_, e_.outputs[i])) write_address(i);
+    }
+    text_ << "#pragma unroll\n  for (int k = 0; k < " << shape_.turns << "; ++k) {\n";
+    for (const std::size_t i : inputs) {
+      const std::size_t array = e_.outputs.size() + i;
+      text_ << "    " << stored_name(e_.inputs[i].type) << " x" << i << "[" << shape_.width << "];\n    "
+            << access("load_turn", array, "first_" + number(array), "k, x" + number(i));
     }
     for (const std::size_t i : outputs) {
       text_ << "    " << stored_name(e_.outputs[i].type) << " y" << i << "[" << shape_.width << "];\n";
@@ -367,7 +423,8 @@ class RowWriter {
     }
     text_ << "    }\n";
     for (const std::size_t i : outputs) {
-      if (is_line(e_, e_.outputs[i])) text_ << "    " << access("store_turn", i, "k, y" + number(i));
+      if (is_line(e_, e_.outputs[i]))
+        text_ << "    " << access("store_turn", i, "first_" + number(i), "k, y" + number(i));
     }
     text_ << "  }\n";
   }
@@ -383,36 +440,12 @@ class RowWriter {
     write_stored_result(i);
   }
 
-  /// Results of a cluster's blocks: after a barrier of the block a warp combines what it has for a reduction and sends
-  /// it to all, and all wait for what they are sent.
-  void write_exchange(std::span<const std::size_t> reduced) {
-    has_reduced_ = true;
-    const std::string turn = "[" + std::to_string(exchanges_ % 2) + "]";
-    const std::string handed = "handed[" + std::to_string(exchanges_ % handed_turns_) + "]";
-    if (handed_turns_ == 1 && exchanges_ > 0) text_ << "  __syncthreads();\n";
-    for (std::size_t k = 0; k < reduced.size(); ++k) {
-      text_ << "  hand_over<Row>(l" << reduced[k] << ", " << handed << "[" << k << "]);\n";
-    }
-    text_ << (exchanges_ == 0 ? "  wait_for_cluster();\n" : "") << "  __syncthreads();\n";
-    for (std::size_t k = 0; k < reduced.size(); ++k) {
-      text_ << "  if (threadIdx.x / 32 == " << k << ") send_to_cluster<Row>(f" << reduced[k] << ", " << handed << "["
-            << k << "], slots" << turn << "[" << k << "], counts" << turn << ");\n";
-    }
-    text_ << "  if (threadIdx.x == Row::threads - 1) expect_bytes(counts" << turn << ", " << reduced.size()
-          << " * sizeof(slots[0][0]));\n  wait_for_bytes(counts" << turn << ", " << exchanges_ / 2 % 2 << ");\n";
-    for (std::size_t k = 0; k < reduced.size(); ++k) {
-      const std::size_t i = reduced[k];
-      text_ << "  const F" << i << "::Acc r" << i << " = combine_cluster<Row>(f" << i << ", slots" << turn << "[" << k
-            << "]);\n";
-      write_stored_result(i);
-    }
-    ++exchanges_;
-  }
-
   void write_stored_result(std::size_t i) {
     const char* const type = stored_name(e_.code[i].type);
-    text_ << "  const " << type << " v" << i << " = stored_result<" << type << ">(f" << i << ", a" << i << ", r" << i
-          << ");\n";
+    text_ << "  const " << type << " v" << i << " = stored_result<" << type << ">(f" << i << ", a" << i << ", r" << i;
+    if (is_multiplied(reduction(i)))
+      text_ << " * static_cast<F" << i << "::Acc>(args.divisors[" << e_.code[i].number << "])";
+    text_ << ");\n";
   }
 
   /// One value a row, at the end, when every thread has read what it reads.
@@ -439,10 +472,9 @@ class RowWriter {
   const Expression& e_;
   const RowPlan plan_;
   const RowShape shape_;
-  int exchanges_ = 0;
-  int handed_turns_ = 1;
   bool has_reduced_ = false;
   std::ostringstream text_;
+  ClusterWriter cluster_{text_, shape_};
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "jit/cuda_rows.hpp"
 
+#include "jit/cuda_folds.hpp"
 #include "jit/cuda_moves.hpp"
 #include "jit/cuda_row_shape.hpp"
 #include "jit/cuda_text.hpp"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace refrain::jit {
 
@@ -44,7 +46,20 @@ bool has_vectors(const Expression& expression, const Layout& layout, const void*
   return all;
 }
 
+bool has_vectors(const Expression& expression, std::span<void* const> addresses) {
+  bool all = expression.row_length() % RowShape::elements_a_turn == 0;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    all = all && has_vectors(expression, expression.layout(i), addresses[i]);
+  }
+  return all;
+}
+
 }  // namespace
+
+bool may_have_vectors(const Expression& expression) {
+  const std::vector<void*> aligned(expression.arrays(), nullptr);
+  return has_vectors(expression, aligned);
+}
 
 RowShape::RowShape(const Expression& expression, int most_blocks) {
   const std::int64_t n = expression.row_length();
@@ -75,9 +90,7 @@ void RowShape::cut_chunks(std::int64_t rows, int most_blocks) {
 CudaLaunch rows_launch(const Expression& expression, int most_blocks, void* const* addresses,
                        std::span<const kernels::Value> scalars) {
   const std::size_t arrays = expression.arrays();
-  bool vectors = expression.row_length() % RowShape::elements_a_turn == 0;
-  for (std::size_t i = 0; i < arrays; ++i)
-    vectors = vectors && has_vectors(expression, expression.layout(i), addresses[i]);
+  const bool vectors = has_vectors(expression, std::span(addresses, arrays));
   ParameterBlock parameters;
   parameters.add(expression.rows());
   parameters.add(std::int64_t{vectors});
@@ -85,7 +98,7 @@ CudaLaunch rows_launch(const Expression& expression, int most_blocks, void* cons
   for (std::size_t i = 0; i < scalars.size(); ++i) {
     parameters.add(kernels::scalar_bits(expression.scalars[i], scalars[i]));
   }
-  for (const Reduction& reduction : expression.reductions) parameters.add(reduction.divisor);
+  for (const Reduction& reduction : expression.reductions) parameters.add(divisor_parameter(reduction));
   for (int axis = 0; axis < expression.ndim; ++axis) parameters.add(expression.extents[axis]);
   for (std::size_t i = 0; i < arrays; ++i) {
     for (int axis = 0; axis < expression.ndim; ++axis) parameters.add(expression.layout(i).strides[axis]);

@@ -11,6 +11,9 @@ namespace refrain::jit {
 /// read to the one write. `most_blocks`: of a cluster.
 std::string rows_source(const Expression& expression, int most_blocks);
 
+/// Whether extents and strides let all arrays be accessed in vectors, if their addresses do.
+bool may_have_vectors(const Expression& expression);
+
 /// @see cuda_launch
 CudaLaunch rows_launch(const Expression& expression, int most_blocks, void* const* addresses,
                        std::span<const kernels::Value> scalars);

@@ -262,6 +262,13 @@ std::vector<std::size_t> only_users(const Draft& draft, const Grouping& grouping
   return users;
 }
 
+/// Whether it is one of float32 that a kernel made for it sums in float32, which the library's does not.
+bool is_fast_softmax(const Draft& draft, const Step& step) {
+  const auto* reduction = std::get_if<runtime::ReduceCommand>(&step.command->payload);
+  return draft.math == Math::fast && step.command->device.kind == DeviceKind::cuda && reduction != nullptr &&
+         reduction->args.op == kernels::ReduceOp::softmax && reduction->args.in_type == kernels::Type::float32;
+}
+
 }  // namespace
 
 void fuse(Draft& draft) {
@@ -273,7 +280,12 @@ void fuse(Draft& draft) {
   Grouping grouping(draft);
   grouping.join_all();
   for (const std::string& text : grouping.apart()) draft.say("fusion: " + text);
-  if (!grouping.has_joined()) return;
+  const auto is_fast_alone = [&](std::size_t number) {
+    return grouping[number].has_value() && is_fast_softmax(draft, draft.steps[number]);
+  };
+  bool has_work = grouping.has_joined();
+  for (std::size_t i = 0; i < count && !has_work; ++i) has_work = is_fast_alone(i);
+  if (!has_work) return;
   // Asked last, for the answer may take the loading of a library.
   const std::string why_not = runtime::backend(draft.program.device.kind).why_no_fusion();
   if (!why_not.empty()) {
@@ -282,8 +294,8 @@ void fuse(Draft& draft) {
   }
   const std::vector<std::size_t> users = only_users(draft, grouping);
   regroup(draft, grouping.by_step(), [&](std::size_t group, std::span<const std::size_t> members) {
-    if (members.size() == 1) return draft.steps[group];
-    say_are_one(draft, "fusion", members);
+    if (members.size() == 1 && !is_fast_alone(group)) return draft.steps[group];
+    if (members.size() > 1) say_are_one(draft, "fusion", members);
     return fused_step(draft, *grouping[group], group, users);
   });
 }

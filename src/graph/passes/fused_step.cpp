@@ -181,6 +181,7 @@ class Builder {
   int add_reduction(const Step& step, const ReduceCommand& command) {
     const kernels::ReduceArgs& args = command.args;
     int value = load(along_group(input_of(step, 0), step));
+    if (args.op == kernels::ReduceOp::softmax) return add_softmax(value, args.in_type);
     jit::Reduction reduction{args.op, args.in_type, args.acc_type, args.out_type, args.divisor, args.root};
     if (args.op == kernels::ReduceOp::dot) {  // a sum of products, each rounded
       Instruction product;
@@ -196,6 +197,28 @@ class Builder {
                               static_cast<double>(args.n), false};
     const int center = command.has_other ? load(along_group(input_of(step, 1), step)) : add_reduction(mean, value, -1);
     return add_reduction(reduction, value, center);
+  }
+
+  /// Powers by their sum: of 16-bit types in float32, as the command has them.
+  int add_softmax(int value, kernels::Type type) {
+    using kernels::ElementwiseOp;
+    using kernels::Type;
+    const Type wide = type == Type::float64 ? Type::float64 : Type::float32;
+    const auto op = [&](ElementwiseOp of, Type out, Type in, int a, int b) {
+      Instruction instruction;
+      instruction.op = of;
+      instruction.type = out;
+      instruction.in_type = in;
+      instruction.operands[0] = a;
+      instruction.operands[1] = b;
+      return of == ElementwiseOp::copy && out == in ? a : add(instruction);
+    };
+    const int largest = add_reduction({kernels::ReduceOp::max, type, type, type}, value, -1);
+    const int distance = op(ElementwiseOp::sub, wide, wide, op(ElementwiseOp::copy, wide, type, value, -1),
+                            op(ElementwiseOp::copy, wide, type, largest, -1));
+    const int power = op(ElementwiseOp::exp, wide, wide, distance, -1);
+    const int total = add_reduction({kernels::ReduceOp::sum, wide, Type::float64, wide}, power, -1);
+    return op(ElementwiseOp::copy, type, wide, op(ElementwiseOp::div, wide, wide, power, total), -1);
   }
 
   int add_reduction(const jit::Reduction& reduction, int value, int center) {

@@ -53,7 +53,8 @@ bool has_fusable_rows(const Step& step, std::int64_t longest) {
     case kernels::ReduceOp::min:
     case kernels::ReduceOp::max:
     case kernels::ReduceOp::any:
-    case kernels::ReduceOp::all: break;
+    case kernels::ReduceOp::all:
+    case kernels::ReduceOp::softmax: break;
     case kernels::ReduceOp::dot:
     case kernels::ReduceOp::var:
       if (has_chunks(args) && args.op == kernels::ReduceOp::var) return false;
@@ -131,10 +132,14 @@ Walked output_of(const Step& step) {
   if (const auto* draw = std::get_if<RandomCommand>(&step.command->payload))
     return walked(step, 0, draw->args.type, {1});
   if (const auto* reduction = std::get_if<ReduceCommand>(&step.command->payload)) {
+    const kernels::ReduceArgs& args = reduction->args;
+    if (args.op == kernels::ReduceOp::softmax) {
+      return walked(step, 0, args.out_type, row_strides(args, args.out_kept_strides, args.out_stride));
+    }
     const Extents extents = extents_of(step);
     WalkStrides strides = dense_strides(Extents(extents.begin(), extents.end() - 1));
     strides.push_back(0);
-    return walked(step, 0, reduction->args.out_type, std::move(strides));
+    return walked(step, 0, args.out_type, std::move(strides));
   }
   if (const auto* move = std::get_if<MoveCommand>(&step.command->payload)) {
     return walked(step, 0, move->args.type, dense_strides(extents_of(step)));
