@@ -147,6 +147,27 @@ bool can_be_last(const Expression& expression) {
                      [&](int result) { return plan.is_of_rows[static_cast<std::size_t>(result)]; });
 }
 
+bool is_read_first(const Layout& input) { return input.is_single && !is_elsewhere(input); }
+
+void write_singles(std::ostream& text, const Expression& before) {
+  text << "struct Singles {\n";
+  for (std::size_t i = 0; i < before.inputs.size(); ++i) {
+    if (is_read_first(before.inputs[i])) text << "  " << stored_name(before.inputs[i].type) << " x" << i << ";\n";
+  }
+  text << "};\n";
+}
+
+void write_early_count(std::ostream& text, const Expression& before) {
+  text << "  __shared__ alignas(Singles) char shared[sizeof(Singles)];\n"
+          "  Singles& singles = reinterpret_cast<Singles&>(shared);\n  if (threadIdx.x == 0) {\n";
+  for (std::size_t i = 0; i < before.inputs.size(); ++i) {
+    if (!is_read_first(before.inputs[i])) continue;
+    text << "    singles.x" << i << " = *static_cast<const " << stored_name(before.inputs[i].type) << "*>(args.arrays["
+         << before.outputs.size() + i << "]);\n";
+  }
+  text << "  }\n  const bool is_last = count_block(whole.last);\n";
+}
+
 void write_last(std::ostream& text, const Expression& last, bool is_early) { Writer(text, last, is_early).write(); }
 
 void add_last(CudaLaunch& launch, const Expression& last, void* const* addresses,

@@ -47,15 +47,9 @@ class RowWriter {
   int row_axis() const { return e_.row_axis(); }
   int last_axis() const { return e_.ndim - 1; }
 
-  /// Whether what a load reads is no line, so that each element has code of its own.
-  bool is_placed(std::size_t i) const {
-    if (e_.code[i].kind != Kind::load || plan_.is_of_rows[i]) return false;
-    return !is_line(e_, e_.inputs[static_cast<std::size_t>(e_.code[i].number)]);
-  }
-  bool is_computed(std::size_t i) const {
-    const Kind kind = e_.code[i].kind;
-    return kind == Kind::op || kind == Kind::take || kind == Kind::choose || is_placed(i);
-  }
+  bool is_placed(std::size_t i) const { return jit::is_placed(e_, plan_, i); }
+  bool is_late(std::size_t i) const { return jit::is_late(e_, plan_, i); }
+  bool is_computed(std::size_t i) const { return jit::is_computed(e_, plan_, i); }
 
   void write_parameters() {
     text_ << "#include \"kernels/dependency.hpp\"\n#include \"kernels/elementwise.hpp\"\n#include "
@@ -109,7 +103,7 @@ class RowWriter {
   /// But not of clusters, whose shared memory would be there twice.
   void write_kernel() {
     text_ << "extern \"C\" __global__ void __launch_bounds__(" << shape_.block_size() << ", "
-          << shape_.blocks_a_multiprocessor(rows_kept(), sums_float32()) << ") ";
+          << shape_.blocks_a_multiprocessor(rows_kept(e_, plan_), sums_float32()) << ") ";
     if (shape_.is_cluster()) text_ << "__cluster_dims__(" << shape_.blocks << ", 1, 1) ";
     text_ << "fused_kernel(const __grid_constant__ Args args) {\n";
     if (!shape_.is_cluster() && may_have_vectors(e_)) text_ << "  if (args.vectors != 0) return do_row<true>(args);\n";
@@ -121,31 +115,6 @@ class RowWriter {
     return e_.is_contracted && std::all_of(e_.reductions.begin(), e_.reductions.end(), [](const Reduction& each) {
              return is_summed_in_float32(each) || kernels::element_size(each.acc_type) <= 4;
            });
-  }
-
-  /// Arrays and values whose elements a thread has in registers from one phase to the next, at most.
-  int rows_kept() const {
-    std::vector<int> last_use(e_.code.size(), -1);
-    const auto use = [&](int value, int phase) {
-      int& last = last_use[static_cast<std::size_t>(value)];
-      last = std::max(last, phase);
-    };
-    for (std::size_t i = 0; i < e_.code.size(); ++i) {
-      const int phase = plan_.computed_in[i] - (e_.code[i].kind == Kind::reduce ? 1 : 0);
-      for (int k = 0; k < e_.code[i].operand_count(); ++k) use(e_.code[i].operands[k], phase);
-    }
-    for (const int result : e_.results) use(result, plan_.phases - 1);
-    int most = 0;
-    for (int phase = 0; phase + 1 < plan_.phases; ++phase) {
-      int kept = 0;
-      for (std::size_t i = 0; i < e_.code.size(); ++i) {
-        const bool is_loaded = e_.code[i].kind == Kind::load && !is_placed(i) && !is_late(i) && !plan_.is_of_rows[i];
-        const bool is_value = is_computed(i) && plan_.is_kept[i] && plan_.computed_in[i] <= phase;
-        if ((is_loaded || is_value) && last_use[i] > phase) ++kept;
-      }
-      most = std::max(most, kept);
-    }
-    return most;
   }
 
   void write_cluster() {
@@ -208,15 +177,6 @@ class RowWriter {
       if (is_computed(i) && plan_.is_kept[i])
         text_ << "  " << stored_name(e_.code[i].type) << " k" << i << declared() << ";\n";
     }
-  }
-
-  /// Whether a load is put off until the last phase, which alone needs it: all rows have the same elements, which are
-  /// near, and would take up registers until then.
-  bool is_late(std::size_t i) const {
-    if (row_axis() == 0 || plan_.is_of_rows[i] || plan_.computed_in[i] + 1 < plan_.phases) return false;
-    const Layout& of = e_.inputs[static_cast<std::size_t>(e_.code[i].number)];
-    return of.wraps.empty() &&
-           std::all_of(of.strides, of.strides + row_axis(), [](std::int64_t stride) { return stride == 0; });
   }
 
   void write_load(std::size_t i) {

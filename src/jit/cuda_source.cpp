@@ -40,7 +40,7 @@ class Writer {
 
   std::string source() {
     write_parameters();
-    if (is_early_) write_singles();
+    if (is_early_) write_singles(text_, e_);
     write_positions();
     if (last_ != nullptr) jit::write_last(text_, *last_, is_early_);
     if (!e_.draws.empty()) {
@@ -98,31 +98,7 @@ class Writer {
     if (e_.has_sums()) write_sum_types(text_, e_);
   }
 
-  /// Whether an input is one element, which blocks that are counted early read first.
-  bool is_read_first(std::size_t input) const {
-    const Layout& of = e_.inputs[input];
-    return is_early_ && of.is_single && !is_elsewhere(of);
-  }
-
-  void write_singles() {
-    text_ << "struct Singles {\n";
-    for (std::size_t i = 0; i < e_.inputs.size(); ++i) {
-      if (is_read_first(i)) text_ << "  " << stored_name(e_.inputs[i].type) << " x" << i << ";\n";
-    }
-    text_ << "};\n";
-  }
-
-  /// By one thread, so that the block is counted when that has read them, and handed to the others.
-  void write_early_count() {
-    text_ << "  __shared__ alignas(Singles) char shared[sizeof(Singles)];\n"
-             "  Singles& singles = reinterpret_cast<Singles&>(shared);\n  if (threadIdx.x == 0) {\n";
-    for (std::size_t i = 0; i < e_.inputs.size(); ++i) {
-      if (!is_read_first(i)) continue;
-      text_ << "    singles.x" << i << " = *static_cast<const " << stored_name(e_.inputs[i].type) << "*>(args.arrays["
-            << e_.outputs.size() + i << "]);\n";
-    }
-    text_ << "  }\n  const bool is_last = count_block(whole.last);\n";
-  }
+  bool is_first(std::size_t input) const { return is_early_ && is_read_first(e_.inputs[input]); }
 
   /// `run<n>`: n positions from `at` on, in one row where not all arrays are dense.
   void write_positions() {
@@ -185,7 +161,7 @@ class Writer {
       write_moved_load(text_, e_, input, array, type);
       return;
     }
-    if (is_read_first(input)) {
+    if (is_first(input)) {
       text_ << "  Vector<" << type << ", n> x" << input << ";\n#pragma unroll\n  for (int i = 0; i < n; ++i) x" << input
             << ".at[i] = singles.x" << input << ";\n";
       return;
@@ -354,7 +330,7 @@ class Writer {
     write_head("Args", "args");
     text_ << "  const i64 thread = blockIdx.x * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn) text_ << "  const i64 threads = gridDim.x * blockDim.x;\n";
-    if (is_early_) write_early_count();
+    if (is_early_) write_early_count(text_, e_);
     write_turns();
     write_end();
   }
@@ -370,7 +346,7 @@ class Writer {
              "  const Args& args = all.parts[all.first_parts[c] + (after >> c)];\n"
              "  const i64 thread = (after & ((1 << c) - 1)) * blockDim.x + threadIdx.x;\n";
     if (!shape_.has_one_turn) text_ << "  const i64 threads = blockDim.x << c;\n";
-    if (is_early_) write_early_count();
+    if (is_early_) write_early_count(text_, e_);
     write_turns();
     write_end();
   }

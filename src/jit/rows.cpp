@@ -42,7 +42,7 @@ RowPlan::RowPlan(const Expression& expression) {
   }
   computed_in.assign(code.size(), -1);
   is_kept.assign(code.size(), false);
-  std::vector<int> last_use(code.size(), -1);
+  last_use.assign(code.size(), -1);
   const auto need = [&](std::size_t i, int in) {
     int& at = computed_in[i];
     at = at < 0 ? in : std::min(at, in);
@@ -57,6 +57,40 @@ RowPlan::RowPlan(const Expression& expression) {
     const int users_phase = code[i].kind == Kind::reduce ? phase[i] - 1 : computed_in[i];
     for (int k = 0; k < code[i].operand_count(); ++k) need(operand(i, k), users_phase);
   }
+}
+
+bool is_placed(const Expression& expression, const RowPlan& plan, std::size_t instruction) {
+  const Instruction& load = expression.code[instruction];
+  if (load.kind != Kind::load || plan.is_of_rows[instruction]) return false;
+  return !is_line(expression, expression.inputs[static_cast<std::size_t>(load.number)]);
+}
+
+bool is_computed(const Expression& expression, const RowPlan& plan, std::size_t instruction) {
+  const Kind kind = expression.code[instruction].kind;
+  return kind == Kind::op || kind == Kind::take || kind == Kind::choose || is_placed(expression, plan, instruction);
+}
+
+bool is_late(const Expression& expression, const RowPlan& plan, std::size_t instruction) {
+  const int kept = expression.row_axis();
+  if (kept == 0 || plan.is_of_rows[instruction] || plan.computed_in[instruction] + 1 < plan.phases) return false;
+  const Layout& of = expression.inputs[static_cast<std::size_t>(expression.code[instruction].number)];
+  return of.wraps.empty() &&
+         std::all_of(of.strides, of.strides + kept, [](std::int64_t stride) { return stride == 0; });
+}
+
+int rows_kept(const Expression& expression, const RowPlan& plan) {
+  int most = 0;
+  for (int phase = 0; phase + 1 < plan.phases; ++phase) {
+    int kept = 0;
+    for (std::size_t i = 0; i < expression.code.size(); ++i) {
+      const bool is_loaded = expression.code[i].kind == Kind::load && !is_placed(expression, plan, i) &&
+                             !is_late(expression, plan, i) && !plan.is_of_rows[i];
+      const bool is_value = is_computed(expression, plan, i) && plan.is_kept[i] && plan.computed_in[i] <= phase;
+      if ((is_loaded || is_value) && plan.last_use[i] > phase) ++kept;
+    }
+    most = std::max(most, kept);
+  }
+  return most;
 }
 
 bool has_read_rows(const Expression& expression, const RowPlan& plan) {

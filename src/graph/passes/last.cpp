@@ -102,7 +102,7 @@ class Last {
       const jit::Expression& part = i < arrays ? *fused.expression : *fused.further[i / arrays - 1];
       const jit::Layout& layout = part.layout(i % arrays);
       const Walked own = walked(step, static_cast<int>(i), layout.type, {});
-      const bool is_single = own.access.mode == AccessMode::read && layout.is_single && !is_elsewhere(layout);
+      const bool is_single = own.access.mode == AccessMode::read && jit::is_read_first(layout);
       for (std::size_t k = 0; k < last.blocks.size(); ++k) {
         const Walked other = walked(last, static_cast<int>(k), layout.type, {});
         const bool reads_both = own.access.mode == AccessMode::read && other.access.mode == AccessMode::read;
